@@ -168,7 +168,7 @@ $(RECORDER): tests/tools/record_handover.c tests/tools/handover.c tests/tools/ha
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,$(RECORDED)) $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
-$(REPLAY): $(addprefix tests/tools/,replay.c replay_sampler.c replay_host.c replay_world.h handover.c handover.h) \
+$(REPLAY): $(addprefix tests/tools/,replay.c replay_sampler.c replay_visitor.c replay_host.c replay_world.h handover.c handover.h) \
            $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made $(call wrap,fd_read_path fstat) $(filter-out %.h,$^) -o $@ $(LDLIBS)

@@ -6,6 +6,7 @@
 #include "bpf/abi_threads.h"
 
 /* Flags beside THREAD_*. */
+#define VISIT_ASIDE 8 /* waits for the reader of the iterator, which took its CPU */
 #define VISIT_SAME 4 /* has not switched since the last visit: the same stack; no frames follow */
 
 /* Visits give the last of the object ids. */

@@ -108,6 +108,14 @@ static __always_inline void note_clock(u64 now_ns)
 		pass_clock_ns = clock - now_ns;
 }
 
+/* Did the reader of the iterator take the CPU from it? The scheduler notes one time for both. */
+static __always_inline bool is_pushed_aside(u64 queued_ns)
+{
+	struct task_struct___sched_info *own = (void *)bpf_get_current_task();
+
+	return queued_ns && queued_ns == BPF_CORE_READ(own, sched_info.last_arrival);
+}
+
 static __always_inline void read_schedule(struct visit_record *r, struct task_struct *task)
 {
 	struct task_struct___sched_info *info = (void *)task;
@@ -121,6 +129,8 @@ static __always_inline void read_schedule(struct visit_record *r, struct task_st
 			r->waited_ns = clock_ns - arrived_ns;
 		r->flags |= THREAD_DELAY_KNOWN;
 	}
+	if (is_pushed_aside(queued_ns))
+		r->flags |= VISIT_ASIDE;
 	r->class = class_of(task, state_of(task), queued_ns);
 }
 

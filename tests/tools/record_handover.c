@@ -217,10 +217,12 @@ static int on_deferred(void *ctx, const struct event_deferred *e)
 	buf_printf(&line,
 		"deferred who=%u kernel=0x%llx process=%u started=%llu cpu=%u pc=0x%llx sp=0x%llx "
 		"fp=0x%llx top=0x%llx exact=%u anon=%u size=%u root_at=0x%llx root_size=%u "
-		"tick_cpu=%u time=%llu gpr=",
+		"tick_cpu=%u time=%llu at_start=0x%llx at_end=0x%llx at_offset=0x%llx at_object=%u "
+		"gpr=",
 		e->task, U(e->kernel_stack), e->tgid, U(e->start_ns), e->cpu, U(e->pc), U(e->sp),
 		U(e->fp), U(e->start_stack), e->exact, e->anon, e->stack_bytes, U(e->root_at),
-		e->root_bytes, e->tick_cpu, U(e->time_ns));
+		e->root_bytes, e->tick_cpu, U(e->time_ns), U(e->at.start), U(e->at.end),
+		U(e->at.file_offset), e->at.object);
 	for (int i = 0; i < DEFERRED_GPRS; i++)
 		buf_printf(&line, "%s0x%llx", i ? "," : "", U(e->gpr[i]));
 	handover_put_frames(&line, deferred_frames(e), deferred_frames_bytes(e) / sizeof(__u64));

@@ -168,6 +168,9 @@ static int give_deferred(struct sampler *s, const char *line)
 		.root_bytes = n32(line, "root_size"),
 		.tick_cpu = n32(line, "tick_cpu"),
 		.time_ns = handover_number(line, "time"),
+		.at = { handover_number(line, "at_start"), handover_number(line, "at_end"),
+			handover_number(line, "at_offset"), n32(line, "process"),
+			n32(line, "at_object") },
 	};
 	for (int i = 0; i < DEFERRED_GPRS; i++, gpr = end + (*end == ','))
 		e.gpr[i] = strtoull(gpr, &end, 0);

@@ -177,6 +177,21 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+static void put_wall(const struct account *a, struct buf *out)
+{
+	if (a->walls.visits > 0) {
+		buf_printf(out, "wall     %.1f s of waiting in %llu visits, ",
+			(double)a->walls.waiting_ns / 1e9, (unsigned long long)a->walls.visits);
+		buf_put_percent(out, a->waits_complete, a->waits_total);
+		buf_puts(out, " % of stacks complete");
+		if (a->walls.lost_ns > 0)
+			buf_printf(out, "; %.1f s more in stacks that are not known",
+				(double)a->walls.lost_ns / 1e9);
+		buf_putc(out, '\n');
+	}
+	put_lines(out, a, "wall.");
+}
+
 static void put_names(const struct account *a, struct buf *out)
 {
 	if (a->stacks_total == 0) {
@@ -194,6 +209,7 @@ static void put_names(const struct account *a, struct buf *out)
 	}
 	put_reasons(out, a, row_of("user_stacks.truncated"));
 	put_table_advice(a, out);
+	put_wall(a, out);
 	buf_printf(out, "frames   %llu, ", (unsigned long long)a->frames_total);
 	buf_put_percent(out, a->frames_named, a->frames_total);
 	buf_puts(out, " % named");

@@ -29,6 +29,7 @@
 #include "files/processes.h"
 #include "files/row_wishes.h"
 #include "agent/upkeep.h"
+#include "agent/wall.h"
 #include "agent/waits.h"
 #include "sampler/places.h"
 #include "sampler/warnings.h"
@@ -72,6 +73,7 @@ struct agent {
 	struct evidence *evidence; /* may be NULL */
 	struct waiting *waiting;   /* the same, */
 	struct walls *walls;       /* and the same */
+	bool wait_kernel;          /* with frames of the kernel */
 };
 
 const char *agent_warning(const struct agent *agent, size_t i)
@@ -235,22 +237,6 @@ static int open_clock(void *ctx, const struct cpu_clock *clock, int *fd)
 	return worker_client_clock(agent->worker, clock, fd);
 }
 
-/* Without its user halves it says so; without visits at all the capture is another than was asked
- * for. */
-static int open_walls(struct agent *agent, uint32_t hz, struct why *why)
-{
-	struct why lacks;
-	int err = walls_open(
-		agent->sampler, &agent->tally, agent->containers, hz, &agent->walls, why);
-
-	if (err < 0 || !walls_lacks(agent->walls))
-		return err;
-	why_set(&lacks, 0, "threads that wait have their kernel halves only: %s",
-		walls_lacks(agent->walls));
-	warnings_add(&agent->warnings, lacks.text);
-	return 0;
-}
-
 /* From here on its events can be read. */
 static int open_sampler(struct agent *agent, const struct agent_options *options, struct why *why)
 {
@@ -282,7 +268,11 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 		waiting_open(agent->cgroups, sampler.pid_namespace, options->waiting_processes,
 			&agent->waiting, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
-	return err == 0 && options->wall_hz ? open_walls(agent, options->wall_hz, why) : err;
+	agent->wait_kernel = options->sampler.kernel;
+	return err == 0 && options->wall_hz ? wall_open(options, agent->sampler, &agent->tally,
+						      agent->containers, &agent->warnings,
+						      &agent->walls, why)
+					    : err;
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
@@ -398,25 +388,6 @@ static int meet(struct agent *agent)
 	return err;
 }
 
-/* Samples that wait for a table which is being made are worth a moment at an interval's end. */
-static int finish_deferred(struct agent *agent)
-{
-	uint64_t until_ns = waits_until(clock_ns(CLOCK_MONOTONIC) + DEFERRED_WAIT_NS,
-		agent->ended_ns, LAST_DEFERRED_NS);
-	int err = 0;
-
-	deferred_finish(agent->deferred);
-	while (err == 0 && deferred_waiting(agent->deferred) > 0 &&
-		worker_client_pending(agent->worker) > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
-		err = upkeep_wait(&agent->upkeep);
-		if (err == 0)
-			err = sampler_poll(agent->sampler);
-		deferred_finish(agent->deferred);
-	}
-	deferred_flush(agent->deferred);
-	return err;
-}
-
 int agent_start(struct agent *agent, struct why *why)
 {
 	int err = meet(agent);
@@ -517,7 +488,8 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	err = sampler_drain(agent->sampler, agent->stopped);
 	*drained_ns = clock_ns(CLOCK_MONOTONIC);
-	deferred_err = finish_deferred(agent);
+	deferred_err = upkeep_deferred(&agent->upkeep, agent->deferred,
+		waits_until(*drained_ns + DEFERRED_WAIT_NS, agent->ended_ns, LAST_DEFERRED_NS));
 	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
 	out->kinds[0].period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
@@ -529,15 +501,6 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now_ns);
 	agent->last_profile_tick_ns = cut_ns;
 	return err < 0 ? err : deferred_err;
-}
-
-static int flush_walls(struct agent *agent, struct profile *out, uint32_t *kind)
-{
-	int err = profile_kind(out, PROFILE_WALL, strlen(PROFILE_WALL), kind);
-
-	if (err == 0)
-		err = profile_string(out, PROFILE_NANOSECONDS, &out->kinds[*kind].unit);
-	return err < 0 ? err : walls_flush(agent->walls);
 }
 
 int agent_profile(struct agent *agent, struct profile *out)
@@ -552,12 +515,13 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.processes = agent->processes,
 		.containers = agent->containers,
 		.account = &agent->account,
+		.wait_kernel = agent->wait_kernel,
 		.last = agent->stopped,
 	};
 
 	cut_err = cut(agent, out, &drained_ns);
-	if (agent->walls && cut_err == 0)
-		cut_err = flush_walls(agent, out, &fill.wall);
+	if (cut_err == 0)
+		cut_err = wall_flush(agent->walls, out, &fill.wall);
 	java_codes_finish(agent->java,
 		waits_until(drained_ns + JAVA_WAIT_NS, agent->ended_ns, LAST_JAVA_NS));
 	/* The sources of names are read late, so that a JIT's map has its lines. */

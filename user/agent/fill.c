@@ -49,7 +49,8 @@ static int make_labels(struct fill *fill, const struct tally_task *task, uint32_
 		&labels, PROFILE_KEY_TID, task->key.tid ? (int32_t)task->key.tid : -1);
 	profile_labels_set_number(&labels, PROFILE_KEY_CPU, (int32_t)cpu - 1);
 	if (err == 0 && idle)
-		err = profile_labels_put(fill->profile, &labels, IDLE_KEY, strlen(IDLE_KEY), "yes", 3);
+		err = profile_labels_put(
+			fill->profile, &labels, IDLE_KEY, strlen(IDLE_KEY), "yes", 3);
 	if (err == 0)
 		err = profile_labels(fill->profile, &labels, id);
 	return err < 0 ? err : put_account(fill, *id, names.account);
@@ -296,29 +297,40 @@ static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *le
 	return put_mark(fill, PROFILE_TRUNCATED, len);
 }
 
-/* The state of a thread that waits, before the frames that it has. */
-static int put_state(struct fill *fill, const struct tally_count *c, uint32_t len, bool *idle)
+/* The state of a thread that waits, before the frames that it has: so far those of the kernel. */
+static int put_state(
+	struct fill *fill, const struct tally_count *c, uint32_t len, const char **state)
 {
 	const struct profile *p = fill->profile;
-	const char *function = NULL, *state;
-	uint32_t first = 0;
+	const char *functions[WAIT_FUNCTIONS];
+	uint32_t first = 0, n = 0;
 
-	if (c->kernel && len > 1)
-		function = profile_text(p, p->frames.data[fill->frames[1]].name);
-	state = wait_state(c->class, function);
-	*idle = wait_state_is_idle(state);
-	for (uint32_t i = 1; i < len && !*idle; i++)
-		*idle = wait_function_is_idle(
-			profile_text(p, p->frames.data[fill->frames[i]].name));
-	return put_mark(fill, state, &first);
+	for (; n < WAIT_FUNCTIONS && n + 1 < len; n++)
+		functions[n] = profile_text(p, p->frames.data[fill->frames[n + 1]].name);
+	*state = wait_state(c->class, functions, n);
+	return put_mark(fill, *state, &first);
+}
+
+static bool is_idle(const struct fill *fill, const char *state, uint32_t len)
+{
+	const struct profile *p = fill->profile;
+	bool idle = wait_state_is_idle(state);
+
+	for (uint32_t i = 1; wait_state_may_idle(state) && i < len && !idle; i++) {
+		const struct profile_frame *frame = &p->frames.data[fill->frames[i]];
+
+		idle = wait_function_is_idle(
+			profile_text(p, frame->name), frame->class == PROFILE_NATIVE);
+	}
+	return idle;
 }
 
 /* The count's stack and labels in the profile; nothing is added up yet. */
 static int fill_sample(
 	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
 {
-	uint32_t len = c->wait_ns != 0; /* its state comes first */
-	bool idle = false;
+	uint32_t len = c->wait_ns != 0; /* the state comes first */
+	const char *state = NULL;
 	int err = 0;
 
 	if (c->kernel) {
@@ -328,15 +340,18 @@ static int fill_sample(
 		if (err == 0)
 			err = put_half(fill, c, c->kernel - 1, 0, kernel->frames_len, &len);
 	}
+	if (err == 0 && c->wait_ns)
+		err = put_state(fill, c, len, &state);
+	if (state && !fill->wait_kernel)
+		len = 1;
 	if (err == 0 && c->user)
 		err = want_places(fill, c->task, c->user - 1);
 	if (err == 0 && c->user)
 		err = put_user(fill, c, &len);
-	if (err == 0 && c->wait_ns)
-		err = put_state(fill, c, len, &idle);
 	if (err == 0)
 		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
-	return err < 0 ? err : put_labels(fill, c, idle, &sample->labels);
+	return err < 0 ? err
+		       : put_labels(fill, c, state && is_idle(fill, state, len), &sample->labels);
 }
 
 static int fill_counts(struct fill *fill)

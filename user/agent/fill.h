@@ -46,7 +46,8 @@ struct fill {
 	struct containers *containers;
 	struct account *account;
 	struct why note;              /* of fill_fit; "": none */
-	uint32_t wall;                /* the kind of waits */
+	uint32_t wall;                /* the kind of waits, */
+	bool wait_kernel;             /* with frames of the kernel */
 	bool last;                    /* sampling has ended: there is time to wait */
 	VEC(uint64_t) accounts;       /* the payer, by id of labels: base/share.h */
 	VEC(struct fill_half) halves; /* by index of the raw stack */

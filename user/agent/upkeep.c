@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "agent/deferred.h"
 #include "base/clock.h"
 #include "files/objects.h"
 #include "agent/privileges.h"
@@ -203,4 +204,20 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
 	due_ns = clock_sooner(due_ns, languages_due_ns(u->languages));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
+}
+
+int upkeep_deferred(struct upkeep *u, struct deferred *deferred, uint64_t until_ns)
+{
+	int err = 0;
+
+	deferred_finish(deferred);
+	while (err == 0 && deferred_waiting(deferred) > 0 && worker_client_pending(u->worker) > 0 &&
+		clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		err = upkeep_wait(u);
+		if (err == 0)
+			err = sampler_poll(u->sampler);
+		deferred_finish(deferred);
+	}
+	deferred_flush(deferred);
+	return err;
 }

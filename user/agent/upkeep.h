@@ -20,6 +20,8 @@ struct waiting;
 struct warnings;
 struct worker_client;
 
+struct deferred;
+
 struct upkeep {
 	struct sampler *sampler; /* all borrowed */
 	struct worker_client *worker;
@@ -49,3 +51,6 @@ int upkeep_wait(struct upkeep *upkeep);
 int upkeep_wait_for_tables(struct upkeep *upkeep);
 /* CLOCK_NEVER_NS: nothing is due. */
 uint64_t upkeep_due_ns(const struct upkeep *upkeep);
+/* An interval ends: samples that wait for a table which is being made are worth a moment, until
+ * then; the others are finished as they are. */
+int upkeep_deferred(struct upkeep *upkeep, struct deferred *deferred, uint64_t until_ns);

@@ -55,8 +55,7 @@ struct record {
 	struct target cgroup;
 	size_t warned;                         /* number of the agent's warnings that were logged */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
-	uint64_t chunk_ends_ns;
-	uint64_t next_tick_ns, next_progress_ns, next_copy_ns;
+	uint64_t chunk_ends_ns, next_tick_ns, next_progress_ns, next_copy_ns;
 };
 
 static int check_options(struct record *r, struct why *why)

@@ -112,7 +112,10 @@ static void log_file(const struct record_output *o, struct log *log)
 	if (strcmp(o->path, "-") == 0)
 		return;
 	/* A format may have fewer: folded lines have names and no addresses. */
-	if (o->profiles == 1)
+	if (o->kinds)
+		log_note(log, "wrote %s: %.1f s of waiting, %llu stacks by address", o->path,
+			(double)o->samples / 1e9, (unsigned long long)o->stacks);
+	else if (o->profiles == 1)
 		log_note(log, "wrote %s: %llu samples, %llu stacks by address", o->path,
 			(unsigned long long)o->samples, (unsigned long long)o->stacks);
 	else

@@ -72,7 +72,8 @@ int sources_add(struct sources *sources, const char *text, struct why *why)
 		err = source->set(sources, value ? value + 1 : NULL, why);
 		text += len + (text[len] == ',');
 		if (text[-1] == ',' && *text == '\0')
-			return why_set(why, -EINVAL, "-e: a source is missing after the last comma");
+			return why_set(
+				why, -EINVAL, "-e: a source is missing after the last comma");
 	} while (err == 0 && *text);
 	return err;
 }

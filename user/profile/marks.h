@@ -23,6 +23,7 @@
 #define PROFILE_BLOCKED_PAGE "[blocked on page]"
 #define PROFILE_BLOCKED_FUSE "[blocked on fuse]"
 #define PROFILE_BLOCKED_DISK "[blocked on disk]"
+#define PROFILE_BLOCKED_FILE_LOCK "[blocked on file lock]"
 
 /* For lists. */
 #define PROFILE_MARKS                                                                             \
@@ -31,4 +32,4 @@
 		PROFILE_BLOCKED_FUTEX, PROFILE_BLOCKED_EPOLL, PROFILE_BLOCKED_POLL,               \
 		PROFILE_BLOCKED_PIPE, PROFILE_BLOCKED_ACCEPT, PROFILE_BLOCKED_SOCKET,             \
 		PROFILE_BLOCKED_CHILD, PROFILE_BLOCKED_SIGNAL, PROFILE_BLOCKED_PAGE,              \
-		PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK
+		PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK, PROFILE_BLOCKED_FILE_LOCK

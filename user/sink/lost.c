@@ -23,6 +23,10 @@ static void add_kinds(struct sink_lost *lost, const struct profile *p)
 
 		if (total > 0)
 			add_name(lost, profile_kind_name(p, kind));
+		if (total > 0 && lost->unit[0] == '\0')
+			snprintf(lost->unit, sizeof(lost->unit), "%s", profile_kind_unit(p, kind));
+		else if (total > 0 && strcmp(lost->unit, profile_kind_unit(p, kind)) != 0)
+			snprintf(lost->unit, sizeof(lost->unit), "of several units");
 		lost->kinds += total;
 	}
 }
@@ -42,6 +46,11 @@ static uint32_t left_out(
 	return count;
 }
 
+static bool is_samples(const struct profile *p, uint32_t kind)
+{
+	return strcmp(profile_kind_unit(p, kind), PROFILE_SAMPLES) == 0;
+}
+
 static bool is_written(const struct sink *sink, const struct profile_sample *sample)
 {
 	return sample->kind == 0 || sink->holds & SINK_KINDS;
@@ -59,7 +68,7 @@ void sink_lost_add(struct sink_lost *lost, const struct sink *sink, const struct
 		return;
 	vec_each (&p->samples, sample)
 		if (is_written(sink, sample) && left_out(p, sample->labels, o, lost->by) > 0)
-			lost->labels += sample->value;
+			lost->labels += is_samples(p, sample->kind) ? sample->value : 1;
 }
 
 const char *sink_lost_text(const struct sink_lost *lost, const struct sink *sink, uint32_t i,
@@ -67,8 +76,8 @@ const char *sink_lost_text(const struct sink_lost *lost, const struct sink *sink
 {
 	if (lost->kinds > 0 && i-- == 0)
 		snprintf(text, SINK_LOST_TEXT_MAX,
-			"%s has one kind of value: left out %s (%llu samples); -e chooses a kind",
-			sink->name, lost->names, (unsigned long long)lost->kinds);
+			"%s has one kind of value: left out %s (%llu %s); -e chooses a kind",
+			sink->name, lost->names, (unsigned long long)lost->kinds, lost->unit);
 	else if (lost->labels > 0 && i-- == 0)
 		snprintf(text, SINK_LOST_TEXT_MAX,
 			"%s has no place for all labels of %llu samples%s", sink->name,

@@ -17,6 +17,7 @@ struct sink_options;
 struct sink_lost {
 	uint64_t kinds;                  /* sum of the values of kinds that are left out */
 	char names[SINK_LOST_NAMES_MAX]; /* of these kinds */
+	char unit[PROFILE_UNIT_MAX];     /* of the values in kinds */
 	uint64_t labels;                 /* samples that lose free labels */
 	uint64_t events;
 	bool by; /* the format has free labels that --by names */

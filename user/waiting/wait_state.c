@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waiting/wait_state.c - tables of functions by the beginnings of their names, which differ between
- * kernels at their ends: futex_wait_queue, futex_wait_queue_me, futex_do_wait. */
+/* waiting/wait_state.c - a table of the kernel's functions that wait, whose names differ between
+ * kernels, and one of those where threads wait for work. */
 #include "waiting/wait_state.h"
 
 #include <stddef.h>
@@ -9,91 +9,115 @@
 #include "base/own.h"
 #include "profile/marks.h"
 
+/* A star stands for any end of a name, and a compiler's suffix is no part of it. */
 static const struct {
-	const char *begins, *state;
+	const char *name, *state;
 } states[] = {
-	{ "futex_", PROFILE_BLOCKED_FUTEX },
-	{ "do_epoll", PROFILE_BLOCKED_EPOLL },
+	{ "futex_*", PROFILE_BLOCKED_FUTEX },
+	{ "__futex_*", PROFILE_BLOCKED_FUTEX },
+	{ "do_epoll_wait", PROFILE_BLOCKED_EPOLL },
 	{ "ep_poll", PROFILE_BLOCKED_EPOLL },
-	{ "schedule_hrtimeout", PROFILE_BLOCKED_EPOLL },
 	{ "do_sys_poll", PROFILE_BLOCKED_POLL },
 	{ "do_poll", PROFILE_BLOCKED_POLL },
-	{ "poll_schedule", PROFILE_BLOCKED_POLL },
+	{ "poll_schedule_timeout", PROFILE_BLOCKED_POLL },
 	{ "do_select", PROFILE_BLOCKED_POLL },
-	{ "anon_pipe_", PROFILE_BLOCKED_PIPE },
-	{ "pipe_", PROFILE_BLOCKED_PIPE },
+	{ "anon_pipe_*", PROFILE_BLOCKED_PIPE },
+	{ "pipe_*", PROFILE_BLOCKED_PIPE },
 	{ "fifo_open", PROFILE_BLOCKED_PIPE },
+	{ "wait_for_partner", PROFILE_BLOCKED_PIPE },
 	{ "inet_csk_accept", PROFILE_BLOCKED_ACCEPT },
+	{ "inet_csk_wait_for_connect", PROFILE_BLOCKED_ACCEPT },
 	{ "unix_accept", PROFILE_BLOCKED_ACCEPT },
-	{ "unix_stream_", PROFILE_BLOCKED_SOCKET },
-	{ "__skb_wait", PROFILE_BLOCKED_SOCKET },
-	{ "wait_for_more_packets", PROFILE_BLOCKED_SOCKET },
+	{ "unix_*", PROFILE_BLOCKED_SOCKET },
+	{ "__skb_wait*", PROFILE_BLOCKED_SOCKET },
 	{ "sk_wait_data", PROFILE_BLOCKED_SOCKET },
-	{ "sk_stream_wait", PROFILE_BLOCKED_SOCKET },
-	{ "tcp_", PROFILE_BLOCKED_SOCKET },
-	{ "inet_wait", PROFILE_BLOCKED_SOCKET },
+	{ "sk_stream_wait*", PROFILE_BLOCKED_SOCKET },
+	{ "sock_alloc_send_pskb", PROFILE_BLOCKED_SOCKET },
+	{ "sock_wait*", PROFILE_BLOCKED_SOCKET },
+	{ "tcp_*", PROFILE_BLOCKED_SOCKET },
+	{ "inet_wait*", PROFILE_BLOCKED_SOCKET },
 	{ "__inet_stream_connect", PROFILE_BLOCKED_SOCKET },
 	{ "hrtimer_nanosleep", PROFILE_SLEEPING },
 	{ "do_nanosleep", PROFILE_SLEEPING },
 	{ "common_nsleep", PROFILE_SLEEPING },
 	{ "do_wait", PROFILE_BLOCKED_CHILD },
-	{ "kernel_wait", PROFILE_BLOCKED_CHILD },
+	{ "kernel_wait4", PROFILE_BLOCKED_CHILD },
 	{ "do_sigtimedwait", PROFILE_BLOCKED_SIGNAL },
 	{ "sigsuspend", PROFILE_BLOCKED_SIGNAL },
 	{ "__do_sys_pause", PROFILE_BLOCKED_SIGNAL },
 	{ "__ia32_sys_pause", PROFILE_BLOCKED_SIGNAL },
 	{ "__x64_sys_pause", PROFILE_BLOCKED_SIGNAL },
-	{ "do_coredump", PROFILE_STOPPED },
-	{ "ptrace_stop", PROFILE_STOPPED },
-	{ "do_signal_stop", PROFILE_STOPPED },
-	{ "userfaultfd", PROFILE_BLOCKED_PAGE },
+	{ "signalfd_*", PROFILE_BLOCKED_SIGNAL },
 	{ "handle_userfault", PROFILE_BLOCKED_PAGE },
-	{ "fuse_", PROFILE_BLOCKED_FUSE },
+	{ "folio_wait_bit_common", PROFILE_BLOCKED_DISK },
+	{ "fuse_*", PROFILE_BLOCKED_FUSE },
 	{ "request_wait_answer", PROFILE_BLOCKED_FUSE },
+	{ "flock_*", PROFILE_BLOCKED_FILE_LOCK },
+	{ "locks_lock_*", PROFILE_BLOCKED_FILE_LOCK },
+	{ "fcntl_setlk", PROFILE_BLOCKED_FILE_LOCK },
+	{ "do_lock_file_wait", PROFILE_BLOCKED_FILE_LOCK },
 };
 
-/* Where pools wait for work: of the JVM, .NET, Go, libuv, Python and PostgreSQL. */
-static const char *const idle_functions[] = {
-	"java.util.concurrent.ThreadPoolExecutor.getTask",
-	"java.util.concurrent.ForkJoinPool.awaitWork",
-	"java.lang.ref.ReferenceQueue.remove",
-	"java.lang.ref.Reference.waitForReferencePendingList",
-	"GangWorker::loop",
-	"WorkerThread::run",
-	"WatcherThread::run",
-	"CompileQueue::get",
-	"os::signal_wait",
-	"System.Threading.LowLevelLifoSemaphore.WaitForSignal",
-	"System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart",
-	"runtime.findRunnable",
-	"runtime.sysmon",
-	"uv__io_poll",
-	"concurrent.futures.thread:_worker",
-	"WaitLatch",
+/* Where pools wait for work, and runtimes' own threads for something to do: of the JVM, .NET, Go,
+ * libuv and Python. */
+static const struct {
+	const char *name;
+	bool native;
+} idle_functions[] = {
+	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false },
+	{ "java.util.concurrent.ForkJoinPool.awaitWork", false },
+	{ "java.lang.ref.ReferenceQueue.remove", false },
+	{ "java.lang.ref.Reference.waitForReferencePendingList", false },
+	{ "GangWorker::loop", true },
+	{ "WatcherThread::run", true },
+	{ "CompileQueue::get", true },
+	{ "os::signal_wait", true },
+	{ "System.Threading.LowLevelLifoSemaphore.WaitForSignal", false },
+	{ "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", false },
+	{ "runtime.findRunnable", true },
+	{ "runtime.sysmon", true },
+	{ "uv__io_poll", true },
+	{ "concurrent.futures.thread:_worker", false },
 };
 
-const char *wait_state(enum thread_class class, const char *function)
+static bool fits(const char *name, const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	if (pattern[len - 1] == '*')
+		return strncmp(name, pattern, len - 1) == 0;
+	return strncmp(name, pattern, len) == 0 && (name[len] == '\0' || name[len] == '.');
+}
+
+const char *wait_state(enum thread_class class, const char *const *functions, size_t len)
 {
 	if (class == THREAD_RUNNABLE)
 		return PROFILE_RUNNABLE;
 	if (class == THREAD_STOPPED)
 		return PROFILE_STOPPED;
-	for (size_t i = 0; function && i < ARRAY_SIZE(states); i++)
-		if (strncmp(function, states[i].begins, strlen(states[i].begins)) == 0)
-			return states[i].state;
+	for (size_t i = 0; i < len; i++)
+		for (size_t n = 0; n < ARRAY_SIZE(states); n++)
+			if (fits(functions[i], states[n].name))
+				return states[n].state;
 	return class == THREAD_DISK ? PROFILE_BLOCKED_DISK : PROFILE_BLOCKED;
 }
 
 bool wait_state_is_idle(const char *state)
 {
-	return strcmp(state, PROFILE_BLOCKED_EPOLL) == 0 || strcmp(state, PROFILE_BLOCKED_POLL) == 0 ||
+	return strcmp(state, PROFILE_BLOCKED_EPOLL) == 0 ||
+		strcmp(state, PROFILE_BLOCKED_POLL) == 0 ||
 		strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
 }
 
-bool wait_function_is_idle(const char *name)
+bool wait_state_may_idle(const char *state)
+{
+	return strcmp(state, PROFILE_BLOCKED_FUTEX) == 0 || strcmp(state, PROFILE_SLEEPING) == 0;
+}
+
+bool wait_function_is_idle(const char *name, bool native)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++)
-		if (strcmp(name, idle_functions[i]) == 0)
+		if (native == idle_functions[i].native && strcmp(name, idle_functions[i].name) == 0)
 			return true;
 	return false;
 }

@@ -40,15 +40,17 @@ struct walls {
 	struct hash by_thread; /* tid and start → index */
 	struct share room;
 	uint64_t period_ns, due_ns, last_ns; /* last_ns: the visit before began; 0: there is none */
-	uint32_t pass, random;
+	uint32_t pass, random, part;
+	bool user;          /* with user halves */
 	bool lacks;         /* a thread is the same as one that is not known here */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
+	uint64_t own_ns, own_end_ns; /* CPU time of ours since the visit before; and at this one */
 	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
 	struct walls_stats stats;
 };
 
-int walls_open(struct sampler *sampler, struct tally *tally, struct containers *containers,
-	uint32_t hz, struct walls **out, struct why *why)
+int walls_open(const struct walls_options *options, struct sampler *sampler, struct tally *tally,
+	struct containers *containers, struct walls **out, struct why *why)
 {
 	struct walls *w = calloc(1, sizeof(*w));
 	int err;
@@ -58,7 +60,9 @@ int walls_open(struct sampler *sampler, struct tally *tally, struct containers *
 	w->sampler = sampler;
 	w->tally = tally;
 	w->containers = containers;
-	w->period_ns = NSEC_PER_SEC / hz;
+	w->period_ns = NSEC_PER_SEC / options->hz;
+	w->part = options->part;
+	w->user = options->user;
 	w->random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
 	err = visitor_open(sampler, &w->visitor, why);
 	if (err < 0) {
@@ -112,8 +116,12 @@ static struct wall_thread *add(struct walls *w, const struct visit_record *r)
 	slot = vec_add(&w->threads);
 	if (!slot)
 		return NULL;
-	if (share_charge(&w->room, account, 1) < 0 ||
-		hash_put(&w->by_thread, key_of(r->start_ns, r->tid), w->threads.len - 1) < 0) {
+	if (share_charge(&w->room, account, 1) < 0) {
+		w->threads.len--;
+		return NULL;
+	}
+	if (hash_put(&w->by_thread, key_of(r->start_ns, r->tid), w->threads.len - 1) < 0) {
+		share_return(&w->room, account, 1);
 		w->threads.len--;
 		return NULL;
 	}
@@ -144,7 +152,7 @@ static void drop(struct walls *w, size_t at)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* What the thread waited in the stack that it has left, or at an interval's end. */
+/* The thread has left a stack, or an interval ends: its wait there goes to the tally. */
 static int flush(struct walls *w, struct wall_thread *thread)
 {
 	int err = 0;
@@ -152,10 +160,10 @@ static int flush(struct walls *w, struct wall_thread *thread)
 	if (thread->wait_ns > 0 && thread->known)
 		err = tally_wait(w->tally, &thread->key, thread->class, thread->visits,
 			thread->wait_ns);
-	if (err == -ENOENT) { /* it was forgotten: it comes again */
+	if (err == -ENOENT) { /* the stack was forgotten, and comes again */
 		w->stats.lost_ns += thread->wait_ns;
 		thread->known = false;
-		visitor_again(w->visitor);
+		w->lacks = true;
 		err = 0;
 	} else if (thread->known) {
 		w->stats.waiting_ns += thread->wait_ns;
@@ -187,7 +195,7 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 		half.hash = thread->key.kernel_stack = hash_half(kernel, r->kernel_len, 0);
 		err = tally_stack(w->tally, &half, kernel);
 	}
-	if (err == 0 && (r->user_len > 0 || r->user_end != END_NONE)) {
+	if (err == 0 && w->user && (r->user_len > 0 || r->user_end != END_NONE)) {
 		uint64_t whose = r->anon ? hash_mix(r->process_start_ns) ^ r->tgid : 0;
 
 		half.frames_len = r->user_len;
@@ -220,6 +228,9 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	thread->pass = w->pass;
 	since_ns = thread->seen_ns && r->now_ns > thread->seen_ns ? r->now_ns - thread->seen_ns : 0;
 	thread->seen_ns = r->now_ns;
+	/* At each visit it is who had the CPU until then, and would seem to wait for ever. */
+	if (r->flags & VISIT_ASIDE && since_ns > w->own_ns)
+		since_ns = w->own_ns;
 	if (!same || r->class != thread->class)
 		err = flush(w, thread);
 	if (!same && err == 0 && r->class != THREAD_RUNNING)
@@ -237,8 +248,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 
 static uint64_t next_period_ns(struct walls *w, uint64_t took_ns)
 {
-	uint64_t period_ns = took_ns * WALLS_PART > w->period_ns ? took_ns * WALLS_PART
-								 : w->period_ns;
+	uint64_t period_ns = took_ns * w->part > w->period_ns ? took_ns * w->part : w->period_ns;
 	uint64_t part_ns = period_ns / VARIES;
 
 	w->random ^= w->random << 13;
@@ -256,8 +266,9 @@ int walls_visit(struct walls *w)
 		return 0;
 	began_ns = clock_ns(CLOCK_MONOTONIC);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	w->own_ns = cpu_ns - w->own_end_ns;
+	w->own_end_ns = cpu_ns;
 	w->boot_ns = clock_ns(CLOCK_BOOTTIME) - began_ns;
-	w->lacks = false;
 	w->pass++;
 	err = visitor_pass(w->visitor, take, w);
 	for (size_t i = w->threads.len; err == 0 && i-- > 0;) {
@@ -268,6 +279,7 @@ int walls_visit(struct walls *w)
 	}
 	if (w->lacks && began_ns >= w->again_ns) {
 		w->again_ns = began_ns + AGAIN_NS;
+		w->lacks = false;
 		visitor_again(w->visitor);
 	}
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;

@@ -2,9 +2,10 @@
 /* waiting/walls.h - the time that threads wait, by the stacks in which they do. All threads of the
  * target are visited now and then (waiting/visitor.h). A thread that has no CPU at a visit is given
  * the time since the visit before, in the stack that it has: so a wait is seen in proportion to its
- * length, and the sum over many visits has no bias. Time on a CPU belongs to CPU samples. The time
- * between visits varies by a fifth, so that nobody who sleeps with the same period hides from them.
- * Visits take at most 1/WALLS_PART of one CPU: with many threads they are rarer. */
+ * length, and the sum over many visits has no bias. Who had the CPU that the visitor took waits for
+ * that alone, and is given the CPU time of this process. Time on a CPU belongs to CPU samples. The
+ * time between visits varies by a fifth, so that nobody who sleeps with the same period hides from
+ * them. Visits take a part of one CPU at most: with many threads they are rarer. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +14,8 @@
 #include "base/err.h"
 
 #define WALLS_HZ_MAX 100
-#define WALLS_PART 200
-#define WALLS_THREADS_MAX 65536 /* that are remembered */
+#define WALLS_CAPTURE_PART 20 /* of a CPU, one part in so many, where somebody asked for them */
+#define WALLS_THREADS_MAX 65536 /* in the table */
 
 struct containers;
 struct sampler;
@@ -23,15 +24,21 @@ struct walls;
 
 struct walls_stats {
 	uint64_t visits, threads;      /* threads that were visited, added up */
-	uint64_t waiting_ns, lost_ns;  /* time that threads waited: counted; without a known stack */
+	uint64_t waiting_ns, lost_ns;  /* waits that were counted; without a known stack */
 	uint64_t refused;              /* threads that found no room, added up */
 	uint64_t cpu_ns;               /* of all visits */
 };
 
-/* All are borrowed. Takes rights that are given up afterwards. With why; -EOPNOTSUPP: the kernel has
- * no iterator of tasks. hz: 1 to WALLS_HZ_MAX. */
-int walls_open(struct sampler *sampler, struct tally *tally, struct containers *containers,
-	uint32_t hz, struct walls **out, struct why *why);
+struct walls_options {
+	uint32_t hz;   /* 1 to WALLS_HZ_MAX */
+	uint32_t part; /* of one CPU, for visits: one part in so many */
+	bool user;     /* with user halves of stacks */
+};
+
+/* All are borrowed. Takes rights that are given up afterwards. With why; -EOPNOTSUPP: the kernel
+ * has no iterator of tasks. */
+int walls_open(const struct walls_options *options, struct sampler *sampler, struct tally *tally,
+	struct containers *containers, struct walls **out, struct why *why);
 void walls_free(struct walls *walls);
 /* Why user halves are not walked; NULL: they are. */
 const char *walls_lacks(const struct walls *walls);

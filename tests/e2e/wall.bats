@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What threads wait for: -e wall, held against the program's own clocks.
+# alone: shares of time are judged
+# seconds: 60
+
+load lib
+
+# wall OPTION...: $tmp/wall has the waits, folded, in nanoseconds.
+wall() {
+	"$stoker" record "$@" --by comm -o "$tmp/w.stoker" --stats "$tmp/s" 2>"$tmp/said" ||
+		{ cat "$tmp/said" && return 1; }
+	"$stoker" convert "$tmp/w.stoker" -e wall --by comm -o "$tmp/wall" 2>>"$tmp/said"
+	sed -i '/^#/d' "$tmp/wall"
+	adds_up "$tmp/s"
+	jq -c .wall "$tmp/s"
+}
+
+# own_clocks FILE: the program's, now.
+own_clocks() {
+	local dots
+	dots=$(grep -c '^\.$' "$out" || true)
+	kill -USR1 "$pid"
+	wait_until 10 has_dots $((dots + 1))
+	grep '^own' "$out" | tail -n 9 >"$1"
+}
+
+has_dots() {
+	[ "$(grep -c '^\.$' "$out")" -ge "$1" ]
+}
+
+# share REGEX: of the recording's time, per cent of a thread's.
+share() {
+	awk -v regex="$1" -v seconds="$(jq .duration_s "$tmp/s")" \
+		'{ n = $NF; sub(/ [0-9]+$/, "") } $0 ~ regex { sum += n }
+		END { printf "%.1f\n", sum / seconds / 1e7 }' "$tmp/wall"
+}
+
+@test "each thread's waiting time is that of its own clocks, and each state has its share" {
+	local name mono cpu truth
+	head -c 64M /dev/zero >"$tmp/file"
+	start "$(target waits)" 120 "$tmp/file"
+	wait_until 10 says '^pid' "$out"
+	own_clocks "$tmp/before"
+	wall -p "$pid" -d 24 -e cpu,wall=100
+	own_clocks "$tmp/after"
+	while read -r _ name _ mono cpu; do
+		read -r _ _ _ mono_before cpu_before < <(grep "^own $name " "$tmp/before")
+		truth=$(awk -v wall=$((mono - mono_before)) -v cpu=$((cpu - cpu_before)) \
+			'BEGIN { printf "%.1f", 100 * (wall - cpu) / wall }')
+		echo "$name waits $truth %, seen $(share "^$name;")"
+		near "$(share "^$name;")" "$truth" 3
+	done <"$tmp/after"
+	# Who works all the time waits for nothing but a CPU.
+	near "$(share '^waits-pair[01];.*\[runnable\]$')" "$(share '^waits-pair[01];')" 1
+	near "$(share '^waits-never;.*\[blocked on futex\]$')" 100 1
+	near "$(share '^waits-sleep;.*;sleep_often;.*\[sleeping\]$')" "$(share '^waits-sleep;.*\[sleeping\]$')" 1
+	# One of three holds the lock, asleep; the others wait for it.
+	near "$(share '^waits-lock[0-9];.*\[blocked on futex\]$')" \
+		"$(awk -v all="$(share '^waits-lock[0-9];')" -v asleep="$(share '^waits-lock[0-9];.*\[sleeping\]$')" \
+			-v runnable="$(share '^waits-lock[0-9];.*\[runnable\]$')" 'BEGIN { print all - asleep - runnable }')" 1
+	between "$(share '^waits-lock[0-9];.*\[sleeping\]$')" 80 100 'one holds the lock, %'
+	between "$(jq '100 * .wall.complete / .wall.stacks' "$tmp/s")" 99 100 'complete, %'
+	between "$(jq '100 * .wall.lost_ns / (.wall.waiting_ns + .wall.lost_ns)' "$tmp/s")" 0 2 'without a stack, %'
+	# What the account has is what the profile has.
+	[ "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$tmp/wall")" = "$(jq .wall.waiting_ns "$tmp/s")" ]
+}
+
+# near FIGURE TRUTH POINTS
+near() {
+	awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN { exit !(a - b <= most && b - a <= most) }' || {
+		echo "$1 is not $2 +- $3"
+		return 1
+	}
+}
+
+@test "threads that never wake are named, with their stacks and how long" {
+	cat >"$tmp/stuck.c" <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_barrier_t both;
+		__attribute__((noinline)) static void take_b(void) { pthread_mutex_lock(&b); puts("b"); }
+		__attribute__((noinline)) static void take_a(void) { pthread_mutex_lock(&a); puts("a"); }
+		static void *first(void *x) { pthread_mutex_lock(&a); pthread_barrier_wait(&both); take_b(); return x; }
+		static void *second(void *x) { pthread_mutex_lock(&b); pthread_barrier_wait(&both); take_a(); return x; }
+		__attribute__((noinline)) static void leaked(void) { for (;;) pause(); }
+		static void *leak(void *x) { leaked(); return x; }
+		int main(void)
+		{
+			pthread_t t;
+			pthread_barrier_init(&both, NULL, 2);
+			pthread_create(&t, NULL, first, NULL);
+			pthread_create(&t, NULL, second, NULL);
+			for (int i = 0; i < 200; i++)
+				pthread_create(&t, NULL, leak, NULL);
+			puts("ready");
+			fflush(stdout);
+			pause();
+		}
+	END
+	gcc -O1 -o "$tmp/stuck" "$tmp/stuck.c" -lpthread
+	start "$tmp/stuck"
+	wait_until 10 says ready "$out"
+	wall -p "$pid" -d 5 -e wall
+	cut -c 1-200 "$tmp/wall"
+	near "$(share ';first;take_b;.*\[blocked on futex\]$')" 100 2
+	near "$(share ';second;take_a;.*\[blocked on futex\]$')" 100 2
+	near "$(share ';leak;leaked;.*\[blocked on signal\]$')" 20000 400
+	[ "$(grep -c ';leak;leaked;' "$tmp/wall")" -eq 1 ]
+}
+
+@test "a profile of waits alone has no CPU samples, one of both has two kinds" {
+	start "$(target spin)" 60
+	"$stoker" record -q -a -d 1 -e wall -f speedscope -o "$tmp/f"
+	[ "$(jq -c '[.profiles[].unit] | unique' "$tmp/f")" = '["nanoseconds"]' ]
+	"$stoker" record -q -a -d 1 -e cpu -e wall=5 -f speedscope -o "$tmp/f"
+	[ "$(jq '[.profiles[].name] | length' "$tmp/f")" -ge 2 ]
+	"$stoker" record -q -a -d 1 -o "$tmp/f" --stats "$tmp/s"
+	[ "$(jq .wall.visits "$tmp/s")" -eq 0 ]
+}
+
+@test "event loops are labelled idle" {
+	cat >"$tmp/loop.c" <<-'END'
+		#include <stdio.h>
+		#include <sys/epoll.h>
+		int main(void)
+		{
+			struct epoll_event event;
+			puts("ready");
+			fflush(stdout);
+			for (int fd = epoll_create1(0);;)
+				epoll_wait(fd, &event, 1, 1000);
+		}
+	END
+	gcc -O1 -o "$tmp/loop" "$tmp/loop.c"
+	start "$tmp/loop"
+	wait_until 10 says ready "$out"
+	"$stoker" record -q -p "$pid" -d 2 -e wall --by comm,label:idle -o "$tmp/f"
+	grep '^loop;yes;.*\[blocked on epoll\] [0-9]*$' "$tmp/f"
+}
+
+@test "a source that there is not, and a value that it cannot have, are said" {
+	local row
+	while IFS='|' read -r words said; do
+		row="record -d 1 $words"
+		# shellcheck disable=SC2086 # words
+		if "$stoker" $row -o "$tmp/f" 2>"$tmp/said"; then false; fi
+		echo "$row: $(cat "$tmp/said")"
+		grep -q -e "$said" "$tmp/said"
+	done <<-'END'
+		-e off|unknown source: off; there are cpu, and wall or wall=HZ
+		-e cpu,|missing after the last comma
+		-e wall=0|0 is not a whole number from 1 to 100
+		-e wall=101|101 is not a whole number
+		-e cpu=3|cpu takes no value
+		-e cpu,cpu|cpu is named twice
+		-e wall -e wall=3|wall is named twice
+		-e wall,hz=3|unknown source: hz=3
+	END
+}
