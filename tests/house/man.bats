@@ -9,7 +9,7 @@ setup() {
 
 @test "every long option of record is in the man page, and no other" {
 	"$stoker" record --help | grep -o -- '--[a-z][a-z-]*' | sort -u |
-		grep -vxE -- '--(help|all|pid|tid|frequency|duration|output|format|quiet)' >"$BATS_TEST_TMPDIR/help"
+		grep -vxE -- '--(help|all|pid|tid|event|frequency|duration|output|format|quiet)' >"$BATS_TEST_TMPDIR/help"
 	sed '/^\.Ss jit/,/^\.Ss help/d' user/man/stoker.1 | grep -oE '^\.It Fl -[a-z][a-z-]*' | sed 's/^\.It Fl /-/' | sort -u >"$BATS_TEST_TMPDIR/man"
 	diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/man"
 }
@@ -47,8 +47,16 @@ setup() {
 
 @test "every mark in stacks is in the man page, in README.md, in the help of record and of the html page" {
 	local mark file
-	sed -nE 's/^#define PROFILE_[A-Z_]+ "(\[[a-z ]+\])".*/\1/p' user/profile/profile.h >"$BATS_TEST_TMPDIR/marks"
+	sed -nE 's/^#define PROFILE_[A-Z_]+ "(\[[a-z ]+\])".*/\1/p' user/profile/marks.h >"$BATS_TEST_TMPDIR/all"
+	grep -vE 'runnable|stopped|sleeping|blocked' "$BATS_TEST_TMPDIR/all" >"$BATS_TEST_TMPDIR/marks"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/marks")" -ge 3 ]
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/all")" -ge 18 ]
+	while read -r mark; do
+		grep -qF -- "$mark" user/man/stoker.1 || {
+			echo "$mark is not in the man page"
+			return 1
+		}
+	done <"$BATS_TEST_TMPDIR/all"
 	"$stoker" record --help >"$BATS_TEST_TMPDIR/help"
 	while read -r mark; do
 		for file in user/man/stoker.1 README.md "$BATS_TEST_TMPDIR/help" user/sink/page/page.html; do

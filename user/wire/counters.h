@@ -192,16 +192,16 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("wall.refused", U64, walls.refused, "stoker_wall_refused_total",                         \
 		"wall     %llu threads at visits found no room: their waits are missing",          \
 		"Threads at visits for which there was no room: their waits are missing.")         \
-	X("wall.waiting_ns", U64, walls.waiting_ns, "stoker_wall_waiting_nanoseconds_total", NULL, \
+	X("wall.waiting_ns", U64, walls.waiting_ns, NULL, NULL,                                    \
 		"Time that threads waited in stacks that are known.")                              \
-	X("wall.lost_ns", U64, walls.lost_ns, "stoker_wall_lost_nanoseconds_total", NULL,          \
+	X("wall.lost_ns", U64, walls.lost_ns, NULL, NULL,                                          \
 		"Time that threads waited in stacks that are not known: there was no time or no "  \
 		"room to walk them.")                                                              \
 	X("wall.stacks", U64, waits_total, "stoker_wall_stacks_total", NULL,                       \
 		"Stacks of threads that wait, with a user half, one for each visit.")              \
 	X("wall.complete", U64, waits_complete, "stoker_wall_complete_total", NULL,                \
 		"Those of wall.stacks whose root was reached.")                                    \
-	X("wall.cpu_ns", U64, walls.cpu_ns, "stoker_wall_cpu_nanoseconds_total", NULL,             \
+	X("wall.cpu_ns", U64, walls.cpu_ns, NULL, NULL,                                            \
 		"CPU time of the visits, with what the agent makes of them.")                      \
 	X("java.read", U64, java.read, "stoker_java_codes_read_total", NULL,                       \
 		"Codes of HotSpot whose inlined methods and lines were read.")                     \
