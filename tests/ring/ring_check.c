@@ -125,6 +125,7 @@ static void configure(struct ring_check_bpf *skel)
 	skel->rodata->id_stride = COUNTS_MAX;
 	skel->rodata->ring_bytes = RING_BYTES;
 	skel->rodata->filter = FILTER_CGROUP;
+	skel->rodata->meets = FILTER_CGROUP;
 	skel->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	/* The kernels of this test iterate mappings. */
 	bpf_program__set_autoload(skel->progs.scan_tasks, false);
@@ -207,6 +208,17 @@ static uint64_t number_of(const char *folder)
 	if (stat(folder, &st) < 0)
 		die(folder);
 	return st.st_ino;
+}
+
+static void join_cgroup(const char *folder)
+{
+	char file[320];
+	FILE *procs;
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", folder);
+	procs = fopen(file, "w");
+	if (!procs || fprintf(procs, "0\n") < 0 || fclose(procs) != 0)
+		die(file);
 }
 
 static void make_cgroups(const struct check *c)
@@ -488,15 +500,10 @@ static void sum_ticks(const struct check *c, struct tick_stats *sum)
 static pid_t start_spinner(const struct check *c)
 {
 	pid_t pid = fork();
-	char file[320];
-	FILE *procs;
 
 	if (pid != 0)
 		return pid;
-	snprintf(file, sizeof(file), "%s/cgroup.procs", c->spinner_folder);
-	procs = fopen(file, "w");
-	if (!procs || fprintf(procs, "0\n") < 0 || fclose(procs) != 0)
-		_exit(2);
+	join_cgroup(c->spinner_folder);
 	for (volatile uint64_t x = 0;; x++)
 		;
 }
@@ -545,6 +552,7 @@ int main(int argc, char **argv)
 	start(&c);
 	fill(&c);
 	check_cgroups(&c);
+	join_cgroup(c.folder); /* what runs in the target is met */
 	run_programs(EXECS);
 	check_scan(&c, true);
 	read_ring(&c);
@@ -554,6 +562,7 @@ int main(int argc, char **argv)
 	check_scan(&c, false);
 	check_descendants(&c);
 	check_ticks(&c);
+	join_cgroup(argv[1]);
 	rmdir(c.spinner_folder);
 	rmdir(c.folder);
 	ring_buffer__free(c.ring);
