@@ -27,6 +27,7 @@ wakeups() {
 	local child after before=() quiet=()
 	make_cgroup empty
 	interval="1h
+wall = 0
 target = cgroup $cgroup" serve
 	wait_until 60 sleeps_for 3000
 	for child in $(children_of "$daemon"); do
@@ -67,6 +68,7 @@ short_processes() {
 	make_cgroup short
 	interval="1h
 hz = 99
+wall = 0
 target = cgroup $cgroup" serve
 	wait_until 60 sleeps_for 3000
 	first=$(last_woken)

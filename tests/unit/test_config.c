@@ -183,16 +183,17 @@ static void a_reload_takes_values_and_takes_away_and_names_the_rest(void **state
 	(void)state;
 	assert_int_equal(
 		read_text("[store]\npath = /a\n[http]\ncaptures = on\n", &running, &why), 0);
-	assert_int_equal(read_text("[sample]\nhz = 99\ninterval = 5s\ncpu = 2%\n[store]\n"
+	assert_int_equal(read_text("[sample]\nhz = 99\nwall = 0\ninterval = 5s\ncpu = 2%\n[store]\n"
 				   "path = /b\nkeep = 2d\nmax = 1G\nhours = 2d\n[http]\n"
 				   "captures = off\nlisten = off\n[jit]\nenable = always\n"
 				   "[trap a]\nabove = 2%\n",
 				 &now, &why),
 		0);
 	assert_int_equal(config_reload(&running, &now, &fixed), 0);
-	assert_string_equal(
-		buf_text(&fixed), "[sample] hz, [store] path, [jit] enable, [http] listen");
+	assert_string_equal(buf_text(&fixed),
+		"[sample] hz, [sample] wall, [store] path, [jit] enable, [http] listen");
 	assert_int_equal(running.hz, 19);
+	assert_int_equal(running.wall_hz, 2);
 	assert_string_equal(running.store, "/a");
 	assert_string_equal(running.listen, "127.0.0.1:9700");
 	assert_int_equal(config_jit(&running), CONFIG_JIT_NEVER);

@@ -63,22 +63,71 @@ static void every_state_is_a_mark_that_no_code_can_have_for_a_name(void **state)
 	assert_false(profile_is_mark("[blocked on love]", strlen("[blocked on love]")));
 }
 
+/* Frames of a language's code, and of a file. */
+#define IN(function)           \
+	{                      \
+		function, true \
+	}
+#define OF(function)            \
+	{                       \
+		function, false \
+	}
+
 static void who_waits_for_work_is_idle_and_who_waits_for_an_answer_is_not(void **state)
 {
+	static const struct {
+		const char *state;
+		struct wait_frame frames[6]; /* leaf first */
+		bool idle;
+	} rows[] = {
+		{ PROFILE_BLOCKED_EPOLL, { OF("epoll_wait"), OF("main") }, true },
+		{ PROFILE_BLOCKED_ACCEPT, { OF("accept"), OF("serve") }, true },
+		{ PROFILE_BLOCKED_SOCKET, { OF("recv"), OF("uv__io_poll") }, false },
+		{ PROFILE_BLOCKED_DISK, { OF("read") }, false },
+		{ PROFILE_RUNNABLE, { OF("uv__io_poll") }, false },
+		{ PROFILE_BLOCKED_FUTEX, { OF("pthread_cond_wait"), OF("main") }, false },
+		{ PROFILE_BLOCKED_FUTEX, { OF("__futex_wait"), OF("uv__io_poll") }, true },
+		{ PROFILE_BLOCKED_FUTEX, { OF("uv__io_pollute") }, false },
+		{ PROFILE_BLOCKED_FUTEX, { IN("uv__io_poll") }, false },
+		{ PROFILE_BLOCKED_FUTEX, { IN("java.lang.ref.ReferenceQueue.remove") }, true },
+		{ PROFILE_BLOCKED_FUTEX, { OF("java.lang.ref.ReferenceQueue.remove") }, false },
+		/* A pool's worker without work, and with some that is blocked. */
+		{ PROFILE_BLOCKED_FUTEX,
+			{ OF("sem_wait"), IN("concurrent.futures.thread:_worker"),
+				IN("threading:Thread.run") },
+			true },
+		{ PROFILE_BLOCKED_FUTEX,
+			{ OF("sem_wait"), IN("shop:take_lock"),
+				IN("concurrent.futures.thread:_worker") },
+			false },
+		{ PROFILE_SLEEPING, { OF("clock_nanosleep"), IN("shop:main") }, false },
+		/* poll(2): an event loop's, a socket with a time limit, an answer's. */
+		{ PROFILE_BLOCKED_POLL, { OF("__poll"), OF("g_main_loop_run") }, true },
+		{ PROFILE_BLOCKED_POLL,
+			{ OF("__poll"), IN("selectors:_PollLikeSelector.select"),
+				IN("socketserver:BaseServer.serve_forever") },
+			true },
+		{ PROFILE_BLOCKED_POLL, { OF("__poll"), IN("shop:ask") }, false },
+		{ PROFILE_BLOCKED_POLL,
+			{ OF("__poll"), IN("sun.nio.ch.NioSocketImpl.park"),
+				IN("sun.nio.ch.NioSocketImpl.implRead") },
+			false },
+		{ PROFILE_BLOCKED_POLL,
+			{ OF("__poll"), IN("sun.nio.ch.NioSocketImpl.park"),
+				IN("sun.nio.ch.NioSocketImpl.accept") },
+			true },
+		{ PROFILE_BLOCKED_POLL, { OF("__poll"), OF("pqSocketPoll"), OF("PQexec") }, false },
+	};
+
 	(void)state;
-	assert_true(wait_state_is_idle(PROFILE_BLOCKED_EPOLL));
-	assert_true(wait_state_is_idle(PROFILE_BLOCKED_ACCEPT));
-	assert_false(wait_state_is_idle(PROFILE_BLOCKED_SOCKET));
-	assert_false(wait_state_is_idle(PROFILE_BLOCKED_FUTEX));
-	assert_true(wait_state_may_idle(PROFILE_BLOCKED_FUTEX));
-	assert_false(wait_state_may_idle(PROFILE_BLOCKED_SOCKET));
-	assert_false(wait_state_may_idle(PROFILE_BLOCKED_DISK));
-	assert_false(wait_state_may_idle(PROFILE_RUNNABLE));
-	assert_true(wait_function_is_idle("java.lang.ref.ReferenceQueue.remove", false));
-	assert_false(wait_function_is_idle("java.lang.ref.ReferenceQueue.remove", true));
-	assert_true(wait_function_is_idle("uv__io_poll", true));
-	assert_false(wait_function_is_idle("uv__io_poll", false));
-	assert_false(wait_function_is_idle("uv__io_pollute", true));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t len = 0;
+
+		while (len < ARRAY_SIZE(rows[i].frames) && rows[i].frames[len].name)
+			len++;
+		if (wait_is_idle(rows[i].state, rows[i].frames, len) != rows[i].idle)
+			fail_msg("row %zu: %s in %s", i, rows[i].state, rows[i].frames[0].name);
+	}
 }
 
 int main(void)

@@ -314,15 +314,17 @@ static int put_state(
 static bool is_idle(const struct fill *fill, const char *state, uint32_t len)
 {
 	const struct profile *p = fill->profile;
-	bool idle = wait_state_is_idle(state);
+	struct wait_frame frames[STACK_USER_FRAMES_MAX];
+	size_t n = 0;
 
-	for (uint32_t i = 1; wait_state_may_idle(state) && i < len && !idle; i++) {
+	for (uint32_t i = 1; i < len && n < ARRAY_SIZE(frames); i++) {
 		const struct profile_frame *frame = &p->frames.data[fill->frames[i]];
 
-		idle = wait_function_is_idle(
-			profile_text(p, frame->name), frame->class == PROFILE_NATIVE);
+		if (frame->class != PROFILE_KERNEL && frame->class != PROFILE_MARK)
+			frames[n++] = (struct wait_frame){ profile_text(p, frame->name),
+				frame->class != PROFILE_NATIVE };
 	}
-	return idle;
+	return wait_is_idle(state, frames, n);
 }
 
 /* The count's stack and labels in the profile; nothing is added up yet. */

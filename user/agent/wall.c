@@ -2,6 +2,7 @@
 /* agent/wall.c - a kind of values in nanoseconds, beside the CPU samples. */
 #include "agent/wall.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "agent/agent.h"
@@ -13,11 +14,17 @@ int wall_open(const struct agent_options *options, struct sampler *sampler, stru
 	struct containers *containers, struct warnings *warnings, struct walls **out,
 	struct why *why)
 {
-	const struct walls_options walls = { options->wall_hz, WALLS_CAPTURE_PART,
+	const struct walls_options walls = { options->wall_hz,
+		options->wall_part ? options->wall_part : WALLS_CAPTURE_PART,
 		options->sampler.user };
 	struct why lacks;
 	int err = walls_open(&walls, sampler, tally, containers, out, why);
 
+	if (err < 0 && err != -ENOMEM && options->wall_optional) {
+		why_set(&lacks, 0, "threads that wait have no stacks: %s", why->text);
+		warnings_add(warnings, lacks.text);
+		return 0;
+	}
 	if (err < 0 || !walls_lacks(*out))
 		return err;
 	why_set(&lacks, 0, "threads that wait have their kernel halves only: %s",

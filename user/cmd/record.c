@@ -170,6 +170,7 @@ static int open_agent(struct record *r, struct why *why)
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
 		.wall_hz = o->sources.wall_hz,
+		.wall_optional = o->sources.wall_optional,
 		.evidence = r->evidence,
 		.waiting = o->when != NULL,
 		.waiting_processes = o->when != NULL,
@@ -319,7 +320,6 @@ static int write_last(struct record *r, struct why *why)
 
 	if (r->options.when)
 		return err < 0 ? err : record_when_finish(&r->when, r->ended_by_signal, why);
-
 	if (err == 0)
 		err = record_output_end(&r->output, r->log, why);
 	if (!outlives_failure(r))

@@ -19,6 +19,7 @@
 #include "cmd/target_options.h"
 #include "files/language_files.h"
 
+#define WHEN_WALL_HZ 10 /* of --when, where -e names none */
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define HZ_DEFAULT 99
 #define MEMORY_MB_DEFAULT 32
@@ -381,6 +382,10 @@ static void set_defaults(struct record_options *o)
 		o->debuginfod = NULL;
 	if (!o->sources.cpu && !o->sources.wall_hz)
 		o->sources.cpu = true;
+	if (o->when && !o->sources.wall_hz) {
+		o->sources.wall_hz = WHEN_WALL_HZ;
+		o->sources.wall_optional = true;
+	}
 	if (!o->user && !o->kernel)
 		o->user = o->kernel = true;
 	if (!o->sink_format)

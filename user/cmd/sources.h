@@ -14,6 +14,7 @@
 struct sources {
 	bool cpu;         /* ticks of CPU clocks, at -F */
 	uint32_t wall_hz; /* visits to threads that wait; 0: none */
+	bool wall_optional; /* nobody asked for them */
 };
 
 /* Adds those of the text. -EINVAL with why: a source or value is none, or is named twice. */

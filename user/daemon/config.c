@@ -25,6 +25,7 @@
 #include "files/language_files.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
+#include "waiting/walls.h"
 
 #define PERMILLE_MAX 1000000
 #define CONFIG_BYTES_MAX (1 << 20)
@@ -61,6 +62,8 @@ struct key {
 static const struct key keys[] = {
 	{ "sample", "hz", "19", COUNT, OF(hz), 1, CPU_CLOCK_HZ_MAX,
 		"sampling frequency on each CPU, in Hz" },
+	{ "sample", "wall", "2", COUNT, OF(wall_hz), 0, WALLS_HZ_MAX,
+		"visits a second to threads that wait, for their stacks; 0: none" },
 	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
 		"length of a profile; at most one hour" },
 	{ "sample", "target", "all", TARGET, OF(target), 0, 0,
@@ -497,6 +500,7 @@ static int list_fixed(const struct config *running, const struct config *now, st
 {
 	static const char *const fixed[][2] = {
 		{ "sample", "hz" },
+		{ "sample", "wall" },
 		{ "sample", "target" },
 		{ "sample", "memory" },
 		{ "sample", "tick_limit" },

@@ -24,7 +24,7 @@ enum config_jit {
 };
 
 struct config {
-	uint64_t hz;
+	uint64_t hz, wall_hz;
 	uint64_t interval_ns;
 	char target[CONFIG_TEXT_MAX]; /* "all", or a cgroup or container as for target = */
 	uint64_t memory_bytes;

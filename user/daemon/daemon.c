@@ -36,6 +36,7 @@
 #include "containers/tick_limits.h"
 #include "traps/trapper.h"
 #include "sink/sink.h"
+#include "waiting/walls.h"
 
 /* For all that is still to be written; the rest of DAEMON_END_NS is for our own end. */
 #define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
@@ -418,6 +419,9 @@ static int open_agent(struct daemon *d, struct why *why)
 			.memory_bytes = d->config.memory_bytes,
 			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},
+		.wall_hz = (uint32_t)d->config.wall_hz,
+		.wall_part = WALLS_DAEMON_PART,
+		.wall_optional = true,
 		.waiting = true,
 		.waiting_processes = rules_of_processes(&d->config.traps),
 		.demangle = true,

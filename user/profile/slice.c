@@ -198,6 +198,24 @@ static int move_tick(
 	return err;
 }
 
+/* A sample without ticks. */
+static int move_sample(struct slicer *s, const struct profile_sample *from)
+{
+	struct profile_sample sample = *from;
+	uint32_t kind;
+	int err = move_kind(s, sample.kind, &kind);
+
+	if (err == 0 && kind == PROFILE_NO_KIND)
+		return 0;
+	if (err == 0)
+		err = move_stack(s, &sample.stack);
+	if (err == 0)
+		err = move_labels(s, &sample.labels);
+	return err < 0 ? err
+		       : profile_add_kind(
+				 s->to, sample.stack, sample.labels, kind, sample.value);
+}
+
 static int slicer_init(struct slicer *s, const struct profile *from, struct profile *to)
 {
 	*s = (struct slicer){
@@ -216,13 +234,17 @@ static bool is_label(const struct profile *p, uint32_t labels, uint32_t key, con
 	return !wanted || strcmp(profile_label_text(p, labels, key), wanted) == 0;
 }
 
+static bool are_labels(const struct profile *p, uint32_t labels, const struct slice *w)
+{
+	return is_label(p, labels, PROFILE_KEY_CONTAINER, w->container) &&
+		is_label(p, labels, PROFILE_KEY_POD, w->pod) &&
+		is_label(p, labels, PROFILE_KEY_NAMESPACE, w->namespace_);
+}
+
 static bool is_wanted(
 	const struct profile *p, uint64_t time_ns, uint32_t labels, const struct slice *w)
 {
-	return time_ns >= w->since_ns && time_ns < w->until_ns &&
-		is_label(p, labels, PROFILE_KEY_CONTAINER, w->container) &&
-		is_label(p, labels, PROFILE_KEY_POD, w->pod) &&
-		is_label(p, labels, PROFILE_KEY_NAMESPACE, w->namespace_);
+	return time_ns >= w->since_ns && time_ns < w->until_ns && are_labels(p, labels, w);
 }
 
 /* How many ticks one of this profile's becomes. */
@@ -266,6 +288,12 @@ int profile_add_slice(const struct profile *p, struct slice *slice, struct profi
 	vec_each (&p->events, event)
 		if (err == 0 && is_wanted(p, event->time_ns, event->labels, slice))
 			err = move_event(&s, event);
+	if (!slice->other_kinds)
+		return err;
+	vec_each (&p->samples, sample)
+		if (err == 0 && sample->kind != 0 && sample->value > 0 &&
+			are_labels(p, sample->labels, slice))
+			err = move_sample(&s, sample);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 /* profile/slice.h - copies a part of a profile into another: a range of time, one container. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profile/profile.h"
@@ -20,6 +21,7 @@ struct slice {
 	 * rates can be added up. 0: each becomes one. */
 	uint64_t period_ns;
 	uint64_t ticks_max; /* limit of ticks in out; 0: the profile's own */
+	bool other_kinds;   /* samples of those have no times: all are added, of any range */
 	/* State between calls: */
 	uint64_t rest_ns;         /* remaining time that is less than a tick */
 	uint64_t taken, left_out; /* ticks in range, and those over ticks_max */

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "profile/ranking.h"
 #include "sink/sink.h"
+#include "traps/first_waits.h"
 
 #define HOTTEST 5
 #define COMPARED 200   /* of each side, the hottest */
@@ -321,6 +322,9 @@ int first_page_put(const struct first_page *page, struct buf *out)
 		buf_printf(out, "%llu samples more are left out: a capture has a limit.\n",
 			(unsigned long long)c->slice.left_out);
 	put_threads(c, out);
+	err = first_waits_put(c, page->earlier, out);
+	if (err < 0)
+		return err;
 	put_hottest("before it fired", &before, out);
 	put_hottest("after it fired", &after, out);
 	if (page->earlier)

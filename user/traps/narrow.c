@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/narrow.c - a slice takes ticks and events: it is given a profile that lacks those of
- * others, and borrows all else. */
+/* traps/narrow.c - a slice takes ticks, events and samples: it is given a profile that lacks those
+ * of others, and borrows all else. */
 #include "traps/narrow.h"
 
 #include <errno.h>
@@ -38,6 +38,10 @@ int narrow_add_slice(const struct profile *p, const struct thread_pids *pids, st
 	part.ticks.len = part.ticks.cap = 0;
 	part.events.data = NULL;
 	part.events.len = part.events.cap = 0;
+	part.samples.data = NULL;
+	part.samples.len = part.samples.cap = 0;
+	if (err == 0)
+		err = vec_reserve(&part.samples, p->samples.len + 1);
 	if (err == 0)
 		err = vec_reserve(&part.ticks, p->ticks.len + 1);
 	if (err == 0)
@@ -48,9 +52,17 @@ int narrow_add_slice(const struct profile *p, const struct thread_pids *pids, st
 	vec_each (&p->events, event)
 		if (err == 0 && is_of(p, event->labels, pids))
 			*vec_add(&part.events) = *event;
+	/* Ticks have their numbers, so each keeps its place. */
+	for (size_t i = 0; i < p->samples.len && err == 0; i++) {
+		struct profile_sample *sample = vec_add(&part.samples);
+
+		*sample = p->samples.data[i];
+		sample->value = chosen[i] ? sample->value : 0;
+	}
 	if (err == 0)
 		err = profile_add_slice(&part, slice, out);
 	vec_done(&part.ticks);
 	vec_done(&part.events);
+	vec_done(&part.samples);
 	return err;
 }

@@ -153,6 +153,20 @@ static int write_about(const struct writing *w, struct why *why)
 
 /* ---- its first page ------------------------------------------------------------------------- */
 
+/* Of the same time; a store may have none. */
+static bool add_waits(struct store *store, const struct query *of, struct profile *out)
+{
+	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
+	struct query query = *of;
+	struct why why;
+
+	query.kind = PROFILE_WALL;
+	if (query_answer_init(&answer) < 0)
+		return false;
+	return query_run(store, &query, &answer, &why) < 0 || answer.segments == 0 ||
+		answer_add(&answer, out) == 0;
+}
+
 /* Its subject in the store, in the time before it fired; false: the store has none of it, or no
  * labels by which it differs from others. */
 static bool read_earlier(const struct writing *w, struct profile *out)
@@ -180,7 +194,8 @@ static bool read_earlier(const struct writing *w, struct profile *out)
 		return false;
 	return store_open(AT_FDCWD, w->bundle->store, STORE_READ, &store, &report, &why) == 0 &&
 		query_answer_init(&answer) == 0 && query_run(store, &query, &answer, &why) == 0 &&
-		answer.segments > 0 && answer_profile(&answer, out) == 0;
+		answer.segments > 0 && answer_profile(&answer, out) == 0 &&
+		add_waits(store, &query, out);
 }
 
 static int write_first_page(const struct writing *w, struct why *why)

@@ -52,6 +52,8 @@ void trap_capture_free(struct trap_capture *c)
 	if (!c)
 		return;
 	profile_done(&c->profile);
+	profile_done(&c->waits_before.profile);
+	profile_done(&c->waits_after.profile);
 	free(c->container);
 	free(c->pod);
 	free(c->namespace_);
@@ -166,6 +168,10 @@ static int capture_new(
 	_cleanup_(trap_capture_freep) struct trap_capture *c = calloc(1, sizeof(*c));
 	int err = c ? profile_init(&c->profile) : -ENOMEM;
 
+	if (err == 0)
+		err = profile_init(&c->waits_before.profile);
+	if (err == 0)
+		err = profile_init(&c->waits_after.profile);
 	if (err == 0)
 		err = copy_text(&c->container, watch->container);
 	if (err == 0)
@@ -298,12 +304,33 @@ static void note_rate(struct trap_capture *c, const struct profile *profile)
 	c->rates[c->rates_len++] = (struct trap_rate){ since_ns, hz };
 }
 
-static int add(struct trap_capture *c, const struct profile *profile)
+static int add_slice(const struct trap_capture *c, const struct profile *profile,
+	struct slice *slice, struct profile *out)
 {
+	return c->pid || c->rule.comm[0] ? narrow_add_slice(profile, &c->pids, slice, out)
+					 : profile_add_slice(profile, slice, out);
+}
+
+/* No ticks: their range is empty. */
+static int add_waits(
+	const struct trap_capture *c, const struct profile *profile, struct trap_waits *waits)
+{
+	struct slice slice = { .container = c->container,
+		.pod = c->pod,
+		.namespace_ = c->namespace_,
+		.other_kinds = true };
+
+	waits->past_ns += profile->duration_ns;
+	return add_slice(c, profile, &slice, &waits->profile);
+}
+
+static int add(struct trap_capture *c, const struct profile *profile, struct trap_waits *waits)
+{
+	int err;
+
 	note_rate(c, profile);
-	return c->pid || c->rule.comm[0]
-		? narrow_add_slice(profile, &c->pids, &c->slice, &c->profile)
-		: profile_add_slice(profile, &c->slice, &c->profile);
+	err = add_slice(c, profile, &c->slice, &c->profile);
+	return err < 0 ? err : add_waits(c, profile, waits);
 }
 
 /* Fills in what is known of the capture when it begins. */
@@ -328,6 +355,7 @@ static void begin(struct traps *traps, struct trap_capture *c, const struct prof
 		.namespace_ = c->namespace_,
 		.period_ns = NSEC_PER_SEC / hz,
 		.ticks_max = TRAPS_TICKS_MAX,
+		.other_kinds = true,
 	};
 	c->profile.kinds[0].period_ns = c->slice.period_ns;
 	c->profile.start_ns = real_ns;
@@ -348,6 +376,7 @@ static void finish(struct trap_capture *c, uint64_t ended_ns)
 static int add_interval(struct traps *traps, struct trap_capture *c, const struct profile *profile,
 	uint64_t ended_ns)
 {
+	struct trap_waits *waits = c->begun ? &c->waits_after : &c->waits_before;
 	int err = 0;
 
 	if (c->done)
@@ -355,10 +384,11 @@ static int add_interval(struct traps *traps, struct trap_capture *c, const struc
 	if (!c->begun) {
 		begin(traps, c, profile);
 		for (size_t i = 0; i < traps->pieces_len && err == 0; i++)
-			err = add(c, &traps->pieces[i]->profile);
+			if (traps->pieces[i]->ended_ns > c->since_ns)
+				err = add(c, &traps->pieces[i]->profile, waits);
 	}
 	if (err == 0)
-		err = add(c, profile);
+		err = add(c, profile, waits);
 	if (c->until_ns <= ended_ns || err < 0)
 		finish(c, ended_ns);
 	return err;
@@ -390,7 +420,9 @@ static void forget(struct traps *traps, uint64_t since_ns)
 static int keep(struct traps *traps, const struct profile *profile, uint64_t ended_ns)
 {
 	uint64_t since_ns = ago(ended_ns, before_max_ns(traps->rules));
-	struct slice slice = { .since_ns = since_ns, .until_ns = UINT64_MAX };
+	struct slice slice = {
+		.since_ns = since_ns, .until_ns = UINT64_MAX, .other_kinds = true
+	};
 	_cleanup_(piece_freep) struct piece *piece = calloc(1, sizeof(*piece));
 	int err = piece ? profile_init(&piece->profile) : -ENOMEM;
 
@@ -402,6 +434,7 @@ static int keep(struct traps *traps, const struct profile *profile, uint64_t end
 	piece->profile.kinds[0].period_ns = profile->kinds[0].period_ns;
 	piece->profile.start_tick_ns =
 		profile->start_tick_ns > since_ns ? profile->start_tick_ns : since_ns;
+	piece->profile.duration_ns = profile->duration_ns;
 	piece->ended_ns = ended_ns;
 	traps->pieces[traps->pieces_len++] = TAKE_PTR(piece);
 	return 0;

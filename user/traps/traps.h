@@ -53,6 +53,11 @@ struct trap_capture {
 	bool begun, done;
 	struct slice slice;
 	struct profile profile; /* at the highest rate: a tick of a lower one becomes several */
+	/* Its threads' waits, of the intervals that ended when it fired, or after. */
+	struct trap_waits {
+		struct profile profile;
+		uint64_t past_ns; /* all of those intervals; 0: there are none */
+	} waits_before, waits_after;
 };
 
 /* rules are borrowed; change them by traps_reload only. */

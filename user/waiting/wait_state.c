@@ -58,26 +58,36 @@ static const struct {
 	{ "do_lock_file_wait", PROFILE_BLOCKED_FILE_LOCK },
 };
 
-/* Where pools wait for work, and runtimes' own threads for something to do: of the JVM, .NET, Go,
- * libuv and Python. */
+/* Where pools wait for work, event loops for events, and runtimes' own threads for something to do:
+ * of the JVM, .NET, Go, libuv and Python. Some functions have a pool's work above them, too. */
 static const struct {
 	const char *name;
-	bool native;
+	bool native, innermost; /* it counts only as the innermost frame of a language's */
 } idle_functions[] = {
-	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false },
-	{ "java.util.concurrent.ForkJoinPool.awaitWork", false },
-	{ "java.lang.ref.ReferenceQueue.remove", false },
-	{ "java.lang.ref.Reference.waitForReferencePendingList", false },
-	{ "GangWorker::loop", true },
-	{ "WatcherThread::run", true },
-	{ "CompileQueue::get", true },
-	{ "os::signal_wait", true },
-	{ "System.Threading.LowLevelLifoSemaphore.WaitForSignal", false },
-	{ "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", false },
-	{ "runtime.findRunnable", true },
-	{ "runtime.sysmon", true },
-	{ "uv__io_poll", true },
-	{ "concurrent.futures.thread:_worker", false },
+	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false, false },
+	{ "java.util.concurrent.ForkJoinPool.awaitWork", false, false },
+	{ "java.lang.ref.ReferenceQueue.remove", false, false },
+	{ "java.lang.ref.Reference.waitForReferencePendingList", false, false },
+	{ "sun.nio.ch.NioSocketImpl.accept", false, false },
+	{ "sun.nio.ch.PollSelectorImpl.doSelect", false, false },
+	{ "GangWorker::loop", true, false },
+	{ "WatcherThread::run", true, false },
+	{ "CompileQueue::get", true, false },
+	{ "os::signal_wait", true, false },
+	{ "System.Threading.LowLevelLifoSemaphore.WaitForSignal", false, false },
+	{ "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", false, true },
+	{ "runtime.findRunnable", true, false },
+	{ "runtime.sysmon", true, false },
+	{ "uv__io_poll", true, false },
+	{ "concurrent.futures.thread:_worker", false, true },
+	{ "selectors:_PollLikeSelector.select", false, false },
+	{ "selectors:SelectSelector.select", false, false },
+};
+
+/* Where libraries wait with poll(2) for the answer to a request. */
+static const char *const request_functions[] = {
+	"pqSocketPoll", "pqSocketCheck", "vio_io_wait", "Curl_poll", "Curl_socket_check",
+	"__res_context_send", "__libc_res_nsend", "BIO_wait", "redisBufferRead",
 };
 
 static bool fits(const char *name, const char *pattern)
@@ -102,22 +112,40 @@ const char *wait_state(enum thread_class class, const char *const *functions, si
 	return class == THREAD_DISK ? PROFILE_BLOCKED_DISK : PROFILE_BLOCKED;
 }
 
-bool wait_state_is_idle(const char *state)
-{
-	return strcmp(state, PROFILE_BLOCKED_EPOLL) == 0 ||
-		strcmp(state, PROFILE_BLOCKED_POLL) == 0 ||
-		strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
-}
-
-bool wait_state_may_idle(const char *state)
-{
-	return strcmp(state, PROFILE_BLOCKED_FUTEX) == 0 || strcmp(state, PROFILE_SLEEPING) == 0;
-}
-
-bool wait_function_is_idle(const char *name, bool native)
+static bool is_idle_function(const struct wait_frame *frame, bool innermost)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++)
-		if (native == idle_functions[i].native && strcmp(name, idle_functions[i].name) == 0)
+		if (frame->language != idle_functions[i].native &&
+			(innermost || !idle_functions[i].innermost) &&
+			strcmp(frame->name, idle_functions[i].name) == 0)
 			return true;
 	return false;
+}
+
+static bool is_request_function(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(request_functions); i++)
+		if (strcmp(name, request_functions[i]) == 0)
+			return true;
+	return false;
+}
+
+bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len)
+{
+	bool poll = strcmp(state, PROFILE_BLOCKED_POLL) == 0, language = false, request = false;
+
+	if (strcmp(state, PROFILE_BLOCKED_EPOLL) == 0 || strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0)
+		return true;
+	if (!poll && strcmp(state, PROFILE_BLOCKED_FUTEX) != 0 &&
+		strcmp(state, PROFILE_SLEEPING) != 0)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (is_idle_function(&frames[i], frames[i].language && !language))
+			return true;
+		language |= frames[i].language;
+		request |= !frames[i].language && is_request_function(frames[i].name);
+	}
+	/* A C program that polls mostly has an event loop; languages do so in each call that has a
+	 * time limit. */
+	return poll && !language && !request;
 }

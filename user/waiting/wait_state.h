@@ -14,9 +14,11 @@
 /* A mark (profile/marks.h). functions: of the kernel half, leaf first; len may be 0. */
 const char *wait_state(enum thread_class class, const char *const *functions, size_t len);
 
-/* Do threads in this state mostly wait for work? Those of event loops do. */
-bool wait_state_is_idle(const char *state);
-/* And do they if one of their functions says so? */
-bool wait_state_may_idle(const char *state);
-/* native: the function is of a file, not of a language's code. */
-bool wait_function_is_idle(const char *name, bool native);
+struct wait_frame {
+	const char *name;
+	bool language; /* of a language's code, and not of a file */
+};
+
+/* Does the thread wait for work, as those of pools and event loops do? frames: of the user half,
+ * leaf first. */
+bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len);

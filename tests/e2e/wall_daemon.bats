@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Waiting time in the daemon: always on, in the store beside the CPU samples, until somebody switches it off.
+# seconds: 15
+
+load lib
+load http
+
+# waits OPTION...: from the store, folded.
+waits() {
+	"$stoker" report --store "$tmp/store" -e wall -f folded "$@" 2>&1
+}
+
+has_waits() {
+	waits --container "$container" --by comm | grep -q '^waits-never;'
+}
+
+@test "the daemon's store has what threads wait for, of a container, and the account adds it up" {
+	local visits
+	make_container
+	interval=2s serve
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$(target waits)" 60
+	wait_until 20 has_waits
+	waits --container "$container" --by comm | sed '/^#/d' >"$tmp/wall"
+	grep -q '^waits-never;.*;\[blocked on futex\] [0-9]*$' "$tmp/wall"
+	grep -q '^waits-sleep;.*;\[sleeping\] [0-9]*$' "$tmp/wall"
+	! waits --container nobody-has-this-name | grep -q waits
+	# CPU samples are what they were.
+	"$stoker" report --store "$tmp/store" -f folded --container "$container" --by comm >"$tmp/cpu"
+	! grep -q '\[sleeping\]\|\[blocked' "$tmp/cpu"
+	get "/query?e=wall&container=$container&format=folded" | grep -q 'waits-never;'
+	visits=$(metric stoker_wall_visits_total)
+	between "$visits" 2 100000 visits
+}
+
+has_profiles() {
+	[ "$(find "$tmp/store" -name '*.folded.zst' | wc -l)" -ge "$1" ]
+}
+
+@test "with wall = 0 there is none, and nothing is visited" {
+	interval=1s serve '[sample]' 'wall = 0'
+	wait_until 20 has_profiles 3
+	[ "$(metric stoker_wall_visits_total)" -eq 0 ]
+	! waits | grep -q '\[blocked\|\[sleeping\]'
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/first_waits.c - waits are grouped by their state and the names of their frames, and counted
+ * in threads: the time of the waits, in parts of the time that was looked at. */
+#include "traps/first_waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+
+#define ROWS 8 /* that are shown, and of idle threads */
+#define ROWS_IDLE 3
+#define FRAMES 32 /* of a stack that are shown */
+#define LINE 96   /* columns */
+#define THREADS_MIN .005
+#define IDLE_KEY "idle"
+
+struct row {
+	size_t text, len;        /* of the stack, in texts */
+	const char *state, *own; /* a profile's; own "": none is the program's own */
+	bool idle;
+	double before, after; /* threads on average */
+	uint32_t threads;     /* different ones, at any time */
+};
+
+struct rows {
+	struct buf texts;
+	struct hash by_text, seen; /* a row and a thread */
+	VEC(struct row) all;
+};
+
+static void rows_done(struct rows *rows)
+{
+	buf_done(&rows->texts);
+	hash_done(&rows->by_text);
+	hash_done(&rows->seen);
+	vec_done(&rows->all);
+}
+
+/* ---- a stack in words ------------------------------------------------------------------------ */
+
+static bool begins_with(const char *text, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (strncmp(text, *beginnings, strlen(*beginnings)) == 0)
+			return true;
+	return false;
+}
+
+static bool is_library(const char *module)
+{
+	static const char *const modules[] = { "libc.so", "libc-2.", "libc.musl", "ld-linux",
+		"ld-musl", "libpthread", "[vdso]", "libjvm.so", "libnio.so", "libnet.so",
+		"libjava.so", "libcoreclr.so", "libSystem.", "libpython", "python3", "node",
+		"libuv.so", "libnode.so", "libssl.so", "libcrypto.so", "libstdc++.so", "libpq.so",
+		NULL };
+
+	return begins_with(module, modules);
+}
+
+static bool is_runtime_name(const char *name)
+{
+	static const char *const names[] = { "java.", "javax.", "jdk.", "sun.", "com.sun.",
+		"System.", "Microsoft.", "[System.", "[Microsoft.", "runtime.", "internal/",
+		"syscall.", "net.", "net/http.",
+		"node:", "socket:", "ssl:", "http.client:", "threading:", "concurrent.futures",
+		"queue:", "asyncio.", "selectors:", "socketserver:", "http.server:",
+		"urllib.request:", "subprocess:", NULL };
+
+	return begins_with(name, names);
+}
+
+bool first_waits_is_own(const struct profile *p, const struct profile_frame *frame)
+{
+	const char *name = profile_text(p, frame->name);
+
+	if (frame->class == PROFILE_KERNEL || frame->class == PROFILE_MARK || name[0] == '[')
+		return false;
+	return !is_library(profile_text(p, frame->module)) && !is_runtime_name(name);
+}
+
+/* A frame that says nothing: of the kernel, of a C library, or of a runtime's own. */
+static bool is_silent(const struct profile *p, const struct profile_frame *frame)
+{
+	return frame->class == PROFILE_KERNEL || frame->class == PROFILE_MARK ||
+		(frame->class == PROFILE_NATIVE && is_library(profile_text(p, frame->module)));
+}
+
+/* Appends "leaf < caller < ..."; the first frame that is the program's own is put into *own. */
+static void put_stack(const struct profile *p, uint32_t stack, struct buf *out, const char **own)
+{
+	const struct profile_stack *s = &p->stacks.data[stack];
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < s->len && shown <= FRAMES; i++) {
+		const struct profile_frame *frame = profile_stack_frame(p, stack, i);
+
+		if (is_silent(p, frame))
+			continue;
+		if (!**own && first_waits_is_own(p, frame))
+			*own = profile_text(p, frame->name);
+		if (shown++ > 0)
+			buf_puts(out, " < ");
+		utf8_put_clean(out, shown > FRAMES ? "..." : profile_text(p, frame->name));
+	}
+}
+
+static const char *state_of(const struct profile *p, uint32_t stack)
+{
+	const struct profile_frame *frame = profile_stack_frame(p, stack, 0);
+
+	return frame->class == PROFILE_MARK ? profile_text(p, frame->name) : "";
+}
+
+/* ---- grouping -------------------------------------------------------------------------------- */
+
+static bool is_idle(const struct profile *p, uint32_t labels)
+{
+	uint32_t key = profile_key_find(p, IDLE_KEY, strlen(IDLE_KEY));
+
+	return key != PROFILE_NO_KEY && *profile_label_text(p, labels, key);
+}
+
+/* The row of such a stack. -ENOMEM. */
+static int find_row(
+	struct rows *rows, const struct profile *p, const struct profile_sample *s, size_t *index)
+{
+	struct row row = { .text = rows->texts.len,
+		.state = state_of(p, s->stack),
+		.own = "",
+		.idle = is_idle(p, s->labels) };
+	const uint64_t *known;
+	uint64_t hash;
+	struct row *slot;
+
+	buf_printf(&rows->texts, "%d%s ", row.idle, row.state);
+	put_stack(p, s->stack, &rows->texts, &row.own);
+	if (buf_err(&rows->texts) < 0)
+		return -ENOMEM;
+	row.len = rows->texts.len - row.text;
+	hash = hash_bytes(rows->texts.data + row.text, row.len);
+	known = hash_find(&rows->by_text, hash);
+	if (known) {
+		rows->texts.len = row.text;
+		*index = *known;
+		return 0;
+	}
+	*index = rows->all.len;
+	slot = vec_add(&rows->all);
+	if (!slot || hash_put(&rows->by_text, hash, *index) < 0)
+		return -ENOMEM;
+	*slot = row;
+	return 0;
+}
+
+static int note_thread(struct rows *rows, size_t index, const struct profile *p, uint32_t labels)
+{
+	uint64_t tid = (uint64_t)profile_label_number(p, labels, PROFILE_KEY_TID);
+	uint64_t key = hash_mix(index + 1) ^ tid;
+
+	if (hash_find(&rows->seen, key))
+		return 0;
+	rows->all.data[index].threads++;
+	return hash_put(&rows->seen, key, 1);
+}
+
+static uint32_t wall_of(const struct profile *p)
+{
+	return profile_kind_find(p, PROFILE_WALL, strlen(PROFILE_WALL));
+}
+
+static int add_waits(struct rows *rows, const struct trap_waits *waits, bool after)
+{
+	uint32_t wall = wall_of(&waits->profile);
+	int err = 0;
+
+	vec_each (&waits->profile.samples, s) {
+		double threads = (double)s->value / (double)waits->past_ns;
+		size_t index;
+
+		if (s->kind != wall)
+			continue;
+		err = find_row(rows, &waits->profile, s, &index);
+		if (err == 0)
+			err = note_thread(rows, index, &waits->profile, s->labels);
+		if (err < 0)
+			return err;
+		*(after ? &rows->all.data[index].after : &rows->all.data[index].before) += threads;
+	}
+	return 0;
+}
+
+static int by_threads(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double p = x->after + x->before / 1000, q = y->after + y->before / 1000;
+
+	if (x->idle != y->idle)
+		return x->idle ? 1 : -1;
+	return p > q ? -1 : p < q;
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static bool has_frame(const struct profile *p, uint32_t stack, const char *name)
+{
+	for (uint32_t i = 0; i < p->stacks.data[stack].len; i++)
+		if (strcmp(profile_text(p, profile_stack_frame(p, stack, i)->name), name) == 0)
+			return true;
+	return false;
+}
+
+/* Threads that waited likewise then; a store has names alone, so the function is what counts. */
+static double earlier_threads(const struct profile *p, const struct row *row)
+{
+	uint32_t wall = wall_of(p);
+	double ns = 0;
+
+	vec_each (&p->samples, s)
+		if (s->kind == wall && strcmp(state_of(p, s->stack), row->state) == 0 &&
+			has_frame(p, s->stack, row->own))
+			ns += (double)s->value;
+	return p->duration_ns > 0 ? ns / (double)p->duration_ns : 0;
+}
+
+/* Lines of LINE columns, broken between frames. */
+static void put_wrapped(const char *text, size_t len, struct buf *out)
+{
+	while (len > 0) {
+		size_t part = len;
+
+		if (part > LINE)
+			for (part = LINE; part > 0 && memcmp(text + part, " < ", 3) != 0; part--)
+				;
+		if (part == 0)
+			part = len;
+		buf_printf(out, "      %.*s\n", (int)part, text);
+		text += part;
+		len -= part;
+	}
+}
+
+static void put_row(const struct rows *rows, const struct row *row, const struct profile *earlier,
+	struct buf *out)
+{
+	buf_printf(out, "  %7.2f -> %7.2f", row->before, row->after);
+	if (earlier && *row->own)
+		buf_printf(out, "  (%.2f)", earlier_threads(earlier, row));
+	buf_printf(out, "  %s", *row->state ? row->state : "[unknown]");
+	if (*row->own) {
+		buf_puts(out, " in ");
+		utf8_put_clean(out, row->own);
+	}
+	buf_printf(out, ", %u thread%s\n", row->threads, row->threads == 1 ? "" : "s");
+	/* Behind the state. */
+	put_wrapped(rows->texts.data + row->text + strlen(row->state) + 2,
+		row->len - strlen(row->state) - 2, out);
+}
+
+static void put_rows(const struct rows *rows, bool idle, size_t most, const struct profile *earlier,
+	struct buf *out)
+{
+	size_t shown = 0, left = 0;
+	double left_threads = 0;
+
+	vec_each (&rows->all, row) {
+		if (row->idle != idle || (row->before < THREADS_MIN && row->after < THREADS_MIN))
+			continue;
+		if (shown == 0)
+			buf_printf(out, "\n%s: threads on average, before -> after%s\n",
+				idle ? "Waiting for work, as it seems" : "Where its threads waited",
+				earlier && !idle ? " (and in the ten minutes before)" : "");
+		if (shown < most) {
+			put_row(rows, row, earlier, out);
+			shown++;
+		} else {
+			left++;
+			left_threads += row->after;
+		}
+	}
+	if (left > 0)
+		buf_printf(out, "  %18.2f  in %zu more places\n", left_threads, left);
+}
+
+int first_waits_put(const struct trap_capture *c, const struct profile *earlier, struct buf *out)
+{
+	_cleanup_(rows_done) struct rows rows = { .texts = BUF_INIT };
+	int err = c->waits_before.past_ns ? add_waits(&rows, &c->waits_before, false) : 0;
+
+	if (err == 0 && c->waits_after.past_ns)
+		err = add_waits(&rows, &c->waits_after, true);
+	if (err < 0)
+		return err;
+	if (rows.all.len == 0) {
+		buf_puts(out, "\nNo stack of a waiting thread was seen.\n");
+		return buf_err(out);
+	}
+	qsort(rows.all.data, rows.all.len, sizeof(*rows.all.data), by_threads);
+	put_rows(&rows, false, ROWS, earlier, out);
+	put_rows(&rows, true, ROWS_IDLE, NULL, out);
+	return buf_err(out);
+}
