@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-#define ROWS 8 /* that are shown, and of idle threads */
+#define ROWS 8 /* shown at most; and of idle threads */
 #define ROWS_IDLE 3
 #define FRAMES 32 /* of a stack that are shown */
 #define LINE 96   /* columns */

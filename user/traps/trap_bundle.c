@@ -153,7 +153,7 @@ static int write_about(const struct writing *w, struct why *why)
 
 /* ---- its first page ------------------------------------------------------------------------- */
 
-/* Of the same time; a store may have none. */
+/* Waits of the same time, which a store may lack. */
 static bool add_waits(struct store *store, const struct query *of, struct profile *out)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };

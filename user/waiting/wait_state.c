@@ -62,7 +62,7 @@ static const struct {
  * of the JVM, .NET, Go, libuv and Python. Some functions have a pool's work above them, too. */
 static const struct {
 	const char *name;
-	bool native, innermost; /* it counts only as the innermost frame of a language's */
+	bool native, innermost; /* innermost: none of a language's may be below it */
 } idle_functions[] = {
 	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false, false },
 	{ "java.util.concurrent.ForkJoinPool.awaitWork", false, false },
