@@ -75,33 +75,7 @@ near() {
 }
 
 @test "threads that never wake are named, with their stacks and how long" {
-	cat >"$tmp/stuck.c" <<-'END'
-		#include <pthread.h>
-		#include <stdio.h>
-		#include <unistd.h>
-		static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
-		static pthread_barrier_t both;
-		__attribute__((noinline)) static void take_b(void) { pthread_mutex_lock(&b); puts("b"); }
-		__attribute__((noinline)) static void take_a(void) { pthread_mutex_lock(&a); puts("a"); }
-		static void *first(void *x) { pthread_mutex_lock(&a); pthread_barrier_wait(&both); take_b(); return x; }
-		static void *second(void *x) { pthread_mutex_lock(&b); pthread_barrier_wait(&both); take_a(); return x; }
-		__attribute__((noinline)) static void leaked(void) { for (;;) pause(); }
-		static void *leak(void *x) { leaked(); return x; }
-		int main(void)
-		{
-			pthread_t t;
-			pthread_barrier_init(&both, NULL, 2);
-			pthread_create(&t, NULL, first, NULL);
-			pthread_create(&t, NULL, second, NULL);
-			for (int i = 0; i < 200; i++)
-				pthread_create(&t, NULL, leak, NULL);
-			puts("ready");
-			fflush(stdout);
-			pause();
-		}
-	END
-	gcc -O1 -o "$tmp/stuck" "$tmp/stuck.c" -lpthread
-	start "$tmp/stuck"
+	start "$(target stuck)" 60
 	wait_until 10 says ready "$out"
 	wall -p "$pid" -d 5 -e wall
 	cut -c 1-200 "$tmp/wall"

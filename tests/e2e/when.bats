@@ -102,6 +102,34 @@ load when
 	grep -q 'against the ten minutes before' "$dir/first.txt"
 }
 
+@test "threads that have not moved for a time are named, and how long, and idle ones are none" {
+	local page stuck
+	start "$(target stuck)" 100
+	stuck=$pid
+	when still 'still > 50% for 6s' -p "$stuck" --count 1
+	when moved 'still > 99% for 6s' -p "$stuck" -d 14
+	# Eight workers without work, and one thread that waits for something else.
+	start "$python" -c 'import concurrent.futures as f, threading, time
+pool = f.ThreadPoolExecutor(8)
+f.wait([pool.submit(threading.Barrier(8).wait, .2) for _ in range(8)])
+print("ready", flush=True)
+threading.Event().wait(100)'
+	wait_until 10 says ready "$out"
+	when idle 'still > 50% for 6s' -p "$pid" -d 14
+	wait_until 40 is_gone "${recorder_of[still]}"
+	wait "${recorder_of[still]}"
+	page=$(bundles_of still)/first.txt
+	cat "$page"
+	grep -E '\[blocked on futex\] in take_a, 1 thread, ([6-9]|[1-9][0-9]) s without a CPU' "$page"
+	grep -E '\[blocked on futex\] in take_b, 1 thread, ([6-9]|[1-9][0-9]) s without a CPU' "$page"
+	grep -E '\[blocked on signal\] in leaked, 200 threads, ([6-9]|[1-9][0-9]) s without a CPU' "$page"
+	! grep -E '\[sleeping\] in often.* without a CPU' "$page"
+	for page in moved idle; do
+		wait "${recorder_of[$page]}" && return 1
+		says 'never held' "${out_of[$page]}"
+	done
+}
+
 # An attacker that spins, has the comm of the victim's program, and a cgroup below its own with the name
 # of the victim's container.
 @test "a container does not make the traps of another fire" {

@@ -52,11 +52,14 @@ int BPF_PROG(due_renamed, struct cgroup *cgroup, const char *path)
 	return 0;
 }
 
-/* No file is known while execs are counted. */
+/* Of the target alone. No file is known while execs are counted. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(due_exec, struct task_struct *task)
 {
-	is_due(EVENT_EXEC);
+	u64 cgroup = bpf_get_current_cgroup_id();
+
+	if (bpf_map_lookup_elem(&target_cgroups, &cgroup))
+		is_due(EVENT_EXEC);
 	return 0;
 }
 

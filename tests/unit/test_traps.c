@@ -99,7 +99,7 @@ static struct traps *fire(const struct rules *rules, struct log *log, uint64_t n
 	for (; now <= end; now += NSEC_PER_SEC)
 		assert_int_equal(traps_tick(traps, containers, NULL, now), 0);
 	assert_int_equal(traps_stats(traps)->fired, 1);
-	assert_int_equal(traps_take(traps, &profile, now), 0);
+	assert_int_equal(traps_take(traps, &profile, NULL, now), 0);
 	profile_done(&profile);
 	containers_free(containers);
 	return traps;

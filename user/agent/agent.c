@@ -565,7 +565,7 @@ size_t agent_ticks(const struct agent *agent)
 struct agent_parts agent_parts(struct agent *agent)
 {
 	return (struct agent_parts){ agent->containers, &agent->tick_limits, agent->processes,
-		agent->waiting };
+		agent->waiting, agent->walls };
 }
 
 void agent_account(struct agent *agent, struct account *out)

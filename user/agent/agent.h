@@ -15,6 +15,7 @@
 struct evidence;
 struct tick_limits;
 struct waiting;
+struct walls;
 struct worker_client;
 
 struct agent_options {
@@ -75,6 +76,7 @@ struct agent_parts {
 	struct tick_limits *tick_limits; /* with sampler.share_ticks: judged after agent_profile */
 	const struct processes *processes; /* with code that was compiled at run time */
 	struct waiting *waiting; /* NULL: not wanted, or it cannot be read */
+	const struct walls *walls; /* NULL: the same */
 };
 
 struct agent_parts agent_parts(struct agent *agent);

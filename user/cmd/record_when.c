@@ -95,7 +95,7 @@ int record_when_take(struct record_when *w, struct agent *agent, struct why *why
 	err = agent_profile(agent, &profile);
 	if (err < 0)
 		log_warn(w->log, "the profile is incomplete: %s", err_text(err));
-	err = trapper_take(&w->trapper, &profile, now_ns);
+	err = trapper_take(&w->trapper, agent, &profile, now_ns);
 	return err < 0 ? why_set(why, err, "a capture is incomplete: %s", err_text(err)) : 0;
 }
 

@@ -105,7 +105,7 @@ static const struct key keys[] = {
 		"processes of this name, in the container if one is given" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
 		"cpu (share of one core); share of time: pressure, throttled, wait; of threads' "
-		"time: runnable, blocked" },
+		"time: runnable, blocked; of threads: still" },
 	{ TRAP, "above", "0%", SHARE, OF_TRAP(above), 0, PERMILLE_MAX, "fires above this" },
 	{ TRAP, "below", "0%", SHARE, OF_TRAP(below), 0, PERMILLE_MAX, "or below this" },
 	{ TRAP, "for", "2s", DURATION, OF_TRAP(for_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,

@@ -206,7 +206,7 @@ static int end_interval(struct daemon *d, struct why *why)
 	err = agent_profile(d->agent, &profile);
 	share_ticks(d);
 	if (err == 0)
-		err = trapper_take(&d->trapper, &profile, now);
+		err = trapper_take(&d->trapper, d->agent, &profile, now);
 	log_warnings(d);
 	if (err < 0)
 		log_warn(d->log, "the profile is incomplete: %s", err_text(err));

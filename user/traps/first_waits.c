@@ -25,6 +25,7 @@ struct row {
 	bool idle;
 	double before, after; /* threads on average */
 	uint32_t threads;     /* different ones, at any time */
+	uint64_t still_ns;    /* the longest without a CPU, at the latest look */
 };
 
 struct rows {
@@ -157,14 +158,19 @@ static int find_row(
 	return 0;
 }
 
-static int note_thread(struct rows *rows, size_t index, const struct profile *p, uint32_t labels)
+static int note_thread(
+	struct rows *rows, size_t index, const struct trap_waits *waits, uint32_t labels)
 {
-	uint64_t tid = (uint64_t)profile_label_number(p, labels, PROFILE_KEY_TID);
+	uint64_t tid = (uint64_t)profile_label_number(&waits->profile, labels, PROFILE_KEY_TID);
 	uint64_t key = hash_mix(index + 1) ^ tid;
+	const uint64_t *still_ns = hash_find(&waits->still, tid);
+	struct row *row = &rows->all.data[index];
 
+	if (still_ns && *still_ns > row->still_ns)
+		row->still_ns = *still_ns;
 	if (hash_find(&rows->seen, key))
 		return 0;
-	rows->all.data[index].threads++;
+	row->threads++;
 	return hash_put(&rows->seen, key, 1);
 }
 
@@ -186,7 +192,7 @@ static int add_waits(struct rows *rows, const struct trap_waits *waits, bool aft
 			continue;
 		err = find_row(rows, &waits->profile, s, &index);
 		if (err == 0)
-			err = note_thread(rows, index, &waits->profile, s->labels);
+			err = note_thread(rows, index, waits, s->labels);
 		if (err < 0)
 			return err;
 		*(after ? &rows->all.data[index].after : &rows->all.data[index].before) += threads;
@@ -255,7 +261,11 @@ static void put_row(const struct rows *rows, const struct row *row, const struct
 		buf_puts(out, " in ");
 		utf8_put_clean(out, row->own);
 	}
-	buf_printf(out, ", %u thread%s\n", row->threads, row->threads == 1 ? "" : "s");
+	buf_printf(out, ", %u thread%s", row->threads, row->threads == 1 ? "" : "s");
+	if (row->still_ns > 0)
+		buf_printf(out, ", %.0f s without a CPU%s", (double)row->still_ns / 1e9,
+			row->threads == 1 ? "" : " at most");
+	buf_putc(out, '\n');
 	/* Behind the state. */
 	put_wrapped(rows->texts.data + row->text + strlen(row->state) + 2,
 		row->len - strlen(row->state) - 2, out);

@@ -26,6 +26,7 @@ static const char *const metrics[RULE_METRICS] = {
 	[RULE_WAIT] = "wait",
 	[RULE_RUNNABLE] = "runnable",
 	[RULE_BLOCKED] = "blocked",
+	[RULE_STILL] = "still",
 };
 
 const char *rule_metric_name(enum rule_metric metric)

@@ -20,10 +20,11 @@ enum rule_metric {
 	RULE_WAIT,      /* waiting for a CPU, in thousandths of the time */
 	RULE_RUNNABLE,  /* of the time in which threads wanted a CPU, that in which they had none */
 	RULE_BLOCKED,   /* of all threads' time, that in which they waited for something else */
+	RULE_STILL,     /* of threads, those without a CPU for the rule's time that are not idle */
 	RULE_METRICS,
 };
 
-#define RULE_METRICS_TEXT "cpu, pressure, throttled, wait, runnable, blocked"
+#define RULE_METRICS_TEXT "cpu, pressure, throttled, wait, runnable, blocked, still"
 
 enum rule_subject { RULE_HOST, RULE_CONTAINER, RULE_POD, RULE_PROCESS, RULE_COMM };
 

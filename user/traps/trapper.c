@@ -97,9 +97,10 @@ uint32_t trapper_hz(const struct trapper *t, uint64_t now_ns)
 	return hz < t->hz_max ? hz : t->hz_max;
 }
 
-int trapper_take(struct trapper *t, const struct profile *profile, uint64_t ended_ns)
+int trapper_take(
+	struct trapper *t, struct agent *agent, const struct profile *profile, uint64_t ended_ns)
 {
-	return t->traps ? traps_take(t->traps, profile, ended_ns) : 0;
+	return t->traps ? traps_take(t->traps, profile, agent_parts(agent).walls, ended_ns) : 0;
 }
 
 void trapper_finish(struct trapper *t, uint64_t until_ns)

@@ -34,7 +34,8 @@ int trapper_fd(const struct trapper *trapper);
 uint64_t trapper_cut_ns(const struct trapper *trapper);
 uint32_t trapper_hz(const struct trapper *trapper, uint64_t now_ns);
 /* Takes an interval's profile, which ended at ended_ns. */
-int trapper_take(struct trapper *trapper, const struct profile *profile, uint64_t ended_ns);
+int trapper_take(struct trapper *trapper, struct agent *agent, const struct profile *profile,
+	uint64_t ended_ns);
 /* Writes the remaining captures until then (CLOCK_MONOTONIC). A writer that is still running goes
  * on alone; the log names it, and captures that are lost. */
 void trapper_finish(struct trapper *trapper, uint64_t until_ns);

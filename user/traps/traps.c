@@ -12,6 +12,8 @@
 #include "base/own.h"
 #include "base/vec.h"
 #include "traps/narrow.h"
+#include "traps/still.h"
+#include "waiting/walls.h"
 #include "traps/watch.h"
 
 /* Over a shorter time a value depends more on who else uses the CPUs than on what is watched. */
@@ -54,6 +56,8 @@ void trap_capture_free(struct trap_capture *c)
 	profile_done(&c->profile);
 	profile_done(&c->waits_before.profile);
 	profile_done(&c->waits_after.profile);
+	hash_done(&c->waits_before.still);
+	hash_done(&c->waits_after.still);
 	free(c->container);
 	free(c->pod);
 	free(c->namespace_);
@@ -255,6 +259,7 @@ int traps_tick(struct traps *traps, struct containers *containers, struct waitin
 	if (now_ns - traps->looked_ns < LOOK_NS)
 		return 0;
 	traps->looked_ns = now_ns;
+	traps->ended_ns = traps->ended_ns ? traps->ended_ns : now_ns;
 	traps->from = (struct watch_sources){ &traps->times, waiting, containers,
 		traps->rules->len > 0 &&
 			thread_times_visit(&traps->times, waiting, containers, now_ns) };
@@ -277,6 +282,10 @@ uint64_t traps_cut_ns(const struct traps *traps)
 	vec_each (&traps->captures, c)
 		if (!(*c)->done)
 			cut_ns = clock_sooner(cut_ns, (*c)->begun ? (*c)->until_ns : 0);
+	for (size_t i = 0; i < traps->rules->len; i++)
+		if (traps->rules->all[i].metric == RULE_STILL && traps->ended_ns > 0)
+			cut_ns = clock_sooner(cut_ns,
+				traps->ended_ns + still_interval_ns(traps->rules->all[i].for_ns));
 	return cut_ns;
 }
 
@@ -373,8 +382,21 @@ static void finish(struct trap_capture *c, uint64_t ended_ns)
 	c->done = true;
 }
 
+static int note_one(void *ctx, uint32_t tid, uint64_t still_ns)
+{
+	struct trap_waits *waits = ctx;
+
+	return still_ns >= TRAPS_STILL_NS ? hash_put(&waits->still, tid, still_ns) : 0;
+}
+
+static int note_still(struct trap_waits *waits, const struct walls *walls)
+{
+	hash_clear(&waits->still);
+	return walls_each(walls, note_one, waits);
+}
+
 static int add_interval(struct traps *traps, struct trap_capture *c, const struct profile *profile,
-	uint64_t ended_ns)
+	const struct walls *walls, uint64_t ended_ns)
 {
 	struct trap_waits *waits = c->begun ? &c->waits_after : &c->waits_before;
 	int err = 0;
@@ -389,6 +411,8 @@ static int add_interval(struct traps *traps, struct trap_capture *c, const struc
 	}
 	if (err == 0)
 		err = add(c, profile, waits);
+	if (err == 0)
+		err = note_still(waits, walls);
 	if (c->until_ns <= ended_ns || err < 0)
 		finish(c, ended_ns);
 	return err;
@@ -440,13 +464,41 @@ static int keep(struct traps *traps, const struct profile *profile, uint64_t end
 	return 0;
 }
 
-int traps_take(struct traps *traps, const struct profile *profile, uint64_t ended_ns)
+/* It fires in the interval in which it is seen, so this comes first. */
+static int judge_still(struct traps *traps, const struct profile *profile,
+	const struct walls *walls, uint64_t now_ns)
 {
-	int err = 0, keep_err;
+	int err = 0;
+
+	vec_each (&traps->watches.all, watch) {
+		const struct rule *rule = &traps->rules->all[watch->rule];
+		struct trap_rule at_once = watches_rule(&traps->watches, rule);
+		struct still still = { .profile = profile,
+			.walls = walls,
+			.least_ns = rule->for_ns,
+			.whose = watch_whose(watch) };
+
+		if (rule->metric != RULE_STILL || err < 0)
+			continue;
+		at_once.for_ns = 0; /* the value is of that time */
+		err = still_find(&still, &traps->from);
+		if (err == -ENOENT)
+			trap_skip(&watch->trap, now_ns);
+		else if (err == 0 && trap_feed(&watch->trap, &at_once, now_ns, still.permille))
+			on_fired(traps, watch);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+int traps_take(struct traps *traps, const struct profile *profile, const struct walls *walls,
+	uint64_t ended_ns)
+{
+	int err = judge_still(traps, profile, walls, ended_ns), keep_err;
 
 	traps->ended_ns = ended_ns;
 	vec_each (&traps->captures, c) {
-		int one = add_interval(traps, *c, profile, ended_ns);
+		int one = add_interval(traps, *c, profile, walls, ended_ns);
 
 		err = err < 0 ? err : one;
 	}

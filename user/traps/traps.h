@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "agent/account.h"
 #include "traps/rule.h"
@@ -22,10 +23,12 @@
 #define TRAPS_TICKS_MAX 1000000 /* limit of a capture */
 #define TRAPS_RATES_MAX 16      /* limit of rates in a capture's list */
 #define TRAPS_NAME_MAX 512
+#define TRAPS_STILL_NS (2 * NSEC_PER_SEC)
 
 struct containers;
 struct traps;
 struct waiting;
+struct walls;
 
 /* Times of threads, summed over some visits. */
 struct trap_threads {
@@ -57,6 +60,7 @@ struct trap_capture {
 	struct trap_waits {
 		struct profile profile;
 		uint64_t past_ns; /* all of those intervals; 0: there are none */
+		struct hash still; /* thread → ns without a CPU, TRAPS_STILL_NS or more */
 	} waits_before, waits_after;
 };
 
@@ -75,8 +79,10 @@ uint64_t traps_due_ns(const struct traps *traps);
 uint64_t traps_cut_ns(const struct traps *traps);
 /* The rate for the next interval, if higher than usual; 0: the usual one. */
 uint32_t traps_hz(const struct traps *traps, uint64_t now_ns);
-/* Takes an interval's profile, with ticks; it contains all ticks up to ended_ns. */
-int traps_take(struct traps *traps, const struct profile *profile, uint64_t ended_ns);
+/* Takes an interval's profile, with ticks; it contains all ticks up to ended_ns. walls: NULL, or
+ * the source of its waits. */
+int traps_take(struct traps *traps, const struct profile *profile, const struct walls *walls,
+	uint64_t ended_ns);
 /* The next complete capture, the caller's; NULL: none. last: also incomplete ones. */
 struct trap_capture *traps_next(struct traps *traps, bool last);
 void trap_capture_free(struct trap_capture *capture);

@@ -418,26 +418,32 @@ static void drop_stale(struct watches *watches)
 	}
 }
 
+struct trap_rule watches_rule(const struct watches *watches, const struct rule *rule)
+{
+	uint64_t before_ns =
+		rule->before_ns < WATCHES_BEFORE_NS ? rule->before_ns : WATCHES_BEFORE_NS;
+
+	return (struct trap_rule){
+		.above = rule->above,
+		.below = rule->below,
+		.for_ns = rule->for_ns,
+		.cooldown_ns = rule->cooldown_ns,
+		.not_before_ns = watches->started_ns + before_ns,
+		.once = rule->once,
+	};
+}
+
 void watches_read(struct watches *watches, const struct rules *rules,
 	const struct watch_sources *from, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx)
 {
 	vec_each (&watches->all, watch) {
 		const struct rule *trap = &rules->all[watch->rule];
-		uint64_t before_ns =
-			trap->before_ns < WATCHES_BEFORE_NS ? trap->before_ns : WATCHES_BEFORE_NS;
-		const struct trap_rule rule = {
-			.above = trap->above,
-			.below = trap->below,
-			.for_ns = trap->for_ns,
-			.cooldown_ns = trap->cooldown_ns,
-			.not_before_ns = watches->started_ns + before_ns,
-			.once = trap->once,
-		};
+		const struct trap_rule rule = watches_rule(watches, trap);
 		uint64_t permille;
 
-		if (now_ns - watch->trap.last_ns < WATCHES_VALUE_NS)
-			continue; /* new: no time was measured yet */
+		if (trap->metric == RULE_STILL || now_ns - watch->trap.last_ns < WATCHES_VALUE_NS)
+			continue; /* judged by stacks; or new: no time was measured yet */
 		if (rule_is_of_threads(trap) && from->waiting && !from->visited)
 			continue;
 		switch (read_value(watches, watch, trap, from, now_ns, &permille)) {

@@ -73,6 +73,8 @@ int watches_follow(struct watches *watches, const struct rules *rules,
 void watches_read(struct watches *watches, const struct rules *rules,
 	const struct watch_sources *from, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx);
+/* With the times of traps/trap.h, as of these watches. */
+struct trap_rule watches_rule(const struct watches *watches, const struct rule *rule);
 struct thread_whose watch_whose(const struct watch *watch);
 /* Puts "the host", "process 4711", "processes java in web" or a container's name. */
 void watch_put_name(const struct watch *watch, char *out, size_t size);

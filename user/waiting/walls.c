@@ -23,6 +23,7 @@ struct wall_thread {
 	uint64_t start_ns;
 	uint64_t account;
 	uint64_t seen_ns;  /* CLOCK_MONOTONIC: its last visit */
+	uint64_t since_ns; /* likewise: it has had no CPU since then; 0: it has one */
 	uint64_t wait_ns;  /* not in the tally yet, */
 	uint64_t visits;   /* and how often it was met meanwhile */
 	struct count_key key;
@@ -209,6 +210,16 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 	return err == -ENOSPC ? 0 : err;
 }
 
+static void note_since(struct wall_thread *thread, const struct visit_record *r)
+{
+	if (r->class == THREAD_RUNNING)
+		thread->since_ns = 0;
+	else if (r->waited_ns > 0 && r->waited_ns < r->now_ns)
+		thread->since_ns = r->now_ns - r->waited_ns;
+	else if (thread->since_ns == 0 || !(r->flags & VISIT_SAME))
+		thread->since_ns = r->now_ns;
+}
+
 static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	const uint64_t *user)
 {
@@ -228,6 +239,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	thread->pass = w->pass;
 	since_ns = thread->seen_ns && r->now_ns > thread->seen_ns ? r->now_ns - thread->seen_ns : 0;
 	thread->seen_ns = r->now_ns;
+	note_since(thread, r);
 	/* At each visit it is who had the CPU until then, and would seem to wait for ever. */
 	if (r->flags & VISIT_ASIDE && since_ns > w->own_ns)
 		since_ns = w->own_ns;
@@ -301,6 +313,19 @@ int walls_flush(struct walls *w)
 
 	for (size_t i = 0; w && i < w->threads.len && err == 0; i++)
 		err = flush(w, &w->threads.data[i]);
+	return err;
+}
+
+int walls_each(const struct walls *w, walls_fn *fn, void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; w && i < w->threads.len && err == 0; i++) {
+		const struct wall_thread *thread = &w->threads.data[i];
+
+		if (thread->since_ns > 0)
+			err = fn(ctx, thread->tid, thread->seen_ns - thread->since_ns);
+	}
 	return err;
 }
 

@@ -51,4 +51,8 @@ int walls_visit(struct walls *walls);
 uint64_t walls_due_ns(const struct walls *walls);
 /* Puts the time that was counted since the last call into the tally (tally_wait). 0 or -ENOMEM. */
 int walls_flush(struct walls *walls);
+/* Each thread that waited at its latest visit, and for how long it has had no CPU by then. */
+typedef int walls_fn(void *ctx, uint32_t tid, uint64_t still_ns);
+/* 0 or fn's first error. */
+int walls_each(const struct walls *walls, walls_fn *fn, void *ctx);
 void walls_stats(const struct walls *walls, struct walls_stats *out);

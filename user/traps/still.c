@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/still.c - threads are known by their numbers in the profile's labels. */
+#include "traps/still.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "profile/slice.h"
+#include "traps/narrow.h"
+#include "waiting/walls.h"
+
+#define INTERVAL_MIN_NS (5 * NSEC_PER_SEC)
+#define IDLE_KEY "idle"
+
+uint64_t still_interval_ns(uint64_t least_ns)
+{
+	return least_ns > INTERVAL_MIN_NS ? least_ns : INTERVAL_MIN_NS;
+}
+
+struct found {
+	struct hash still; /* threads that have had no CPU for so long */
+	uint64_t least_ns;
+};
+
+static int note(void *ctx, uint32_t tid, uint64_t still_ns)
+{
+	struct found *found = ctx;
+
+	return still_ns >= found->least_ns ? hash_put(&found->still, tid, 1) : 0;
+}
+
+/* The subject's waits alone. */
+static int cut(const struct still *s, const struct watch_sources *from, struct profile *out)
+{
+	struct slice slice = { .container = s->whose.container,
+		.pod = s->whose.pod,
+		.namespace_ = s->whose.namespace_,
+		.other_kinds = true };
+	struct thread_pids pids = { 0 };
+	struct thread_time time;
+	int err;
+
+	if (!s->whose.pid && !s->whose.comm)
+		return profile_add_slice(s->profile, &slice, out);
+	if (!thread_times_of(
+		    from->times, from->waiting, from->containers, &s->whose, &time, &pids))
+		return -ENOENT;
+	err = narrow_add_slice(s->profile, &pids, &slice, out);
+	vec_done(&pids);
+	return err;
+}
+
+static int count(const struct profile *p, const struct hash *still, uint64_t *permille)
+{
+	uint32_t wall = profile_kind_find(p, PROFILE_WALL, strlen(PROFILE_WALL));
+	uint32_t idle = profile_key_find(p, IDLE_KEY, strlen(IDLE_KEY));
+	struct hash threads = HASH_INIT;
+	uint64_t stuck = 0;
+	int err = 0;
+
+	vec_each (&p->samples, sample) {
+		int32_t tid = profile_label_number(p, sample->labels, PROFILE_KEY_TID);
+
+		if (sample->kind != wall || tid < 0 || hash_find(&threads, (uint64_t)tid))
+			continue;
+		err = hash_put(&threads, (uint64_t)tid, 1);
+		if (err < 0)
+			break;
+		stuck += hash_find(still, (uint64_t)tid) &&
+			(idle == PROFILE_NO_KEY || !*profile_label_text(p, sample->labels, idle));
+	}
+	if (err == 0 && threads.len == 0)
+		err = -ENOENT;
+	if (err == 0)
+		*permille = (stuck * 1000 + threads.len - 1) / threads.len;
+	hash_done(&threads);
+	return err;
+}
+
+int still_find(struct still *s, const struct watch_sources *from)
+{
+	_cleanup_(profile_done) struct profile part = { 0 };
+	struct found found = { .least_ns = s->least_ns };
+	int err = s->walls ? profile_init(&part) : -ENOENT;
+
+	if (err == 0)
+		err = cut(s, from, &part);
+	if (err == 0)
+		err = walls_each(s->walls, note, &found);
+	if (err == 0)
+		err = count(&part, &found.still, &s->permille);
+	hash_done(&found.still);
+	return err;
+}
