@@ -141,6 +141,23 @@ has_languages() {
 	wait_until 15 shows '_PyEval_EvalFrameDefault'
 }
 
+@test "-e wall: what waits, and how many threads do" {
+	start "$(target stuck)" 60
+	wait_until 10 says ready "$out"
+	open_terminal 100 24
+	open_top -e wall -p "$pid"
+	wait_until 20 shows '^stoker top.* 2[0-9][0-9]\.[0-9] threads wait'
+	wait_until 15 shows '[0-9.]+%  \[blocked on signal\]'
+	keys s
+	wait_until 15 shows '^ *[0-9.]+% +9[0-9]\.[0-9]+%  leaked'
+	keys q
+	wait_until 10 table_is_left
+	exits 2 "$stoker" top -e cpu,wall
+	said_clearly 'a table is of one of them'
+	exits 2 "$stoker" top -e nothing
+	said_clearly 'unknown source: nothing'
+}
+
 @test "wide: there is room for bars" {
 	start_busy spin 60
 	open_terminal 150 40

@@ -22,6 +22,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/sources.h"
 #include "terminal/screen.h"
 #include "cmd/target_options.h"
 #include "terminal/top_view.h"
@@ -39,6 +40,8 @@ static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (the default)" },
 	TARGET_ROWS,
 	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
+	{ 'e', "event", "SOURCE",
+		"cpu (default): what runs; wall[=HZ]: what waits, and for\nwhat" },
 	HALF_ROWS,
 	MEMORY_ROW,
 	TICK_LIMIT_ROW,
@@ -48,8 +51,8 @@ static const struct option_row rows[] = {
 
 static const struct options table = {
 	.usage = "stoker top [TARGET] [options]",
-	.text = "Shows the functions, processes and containers that use the CPU, updated "
-		"continuously.",
+	.text = "Shows the functions, processes and containers that use the CPU, or wait, "
+		"updated continuously.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -63,7 +66,7 @@ struct top {
 	int profiles, talk;
 	struct termios terminal;
 	struct log *log;
-	bool user, kernel, help;
+	bool user, kernel, help, waits, sources_given;
 };
 
 static int add_arg(struct top *top, const char *arg)
@@ -89,8 +92,8 @@ static const struct option_row *row_of(int id)
 static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 {
 	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--container",
-		"--pod", "--unit", "--user", "--kernel", "--memory", "--tick-limit",
-		"--native-frames" };
+		"--pod", "--unit", "--event", "--user", "--kernel", "--memory",
+		"--tick-limit", "--native-frames" };
 	const struct option_row *row = row_of(id);
 	int err = 0;
 
@@ -100,6 +103,22 @@ static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 	if (err == 0 && arg)
 		err = add_arg(top, arg);
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
+}
+
+/* A table is of one kind of value. */
+static int take_source(struct top *top, const char *arg, struct why *why)
+{
+	struct sources sources = { 0 };
+	int err = top->sources_given ? why_set(why, -EINVAL, "-e is given twice")
+				     : sources_add(&sources, arg, why);
+
+	if (err < 0)
+		return err;
+	if (sources.cpu && sources.wall_hz)
+		return why_set(why, -EINVAL, "-e %s: a table is of one of them", arg);
+	top->sources_given = true;
+	top->waits = sources.wall_hz > 0;
+	return pass_on(top, 'e', arg, why);
 }
 
 static int take_option(void *ctx, int id, const char *arg, struct why *why)
@@ -112,6 +131,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return 0;
 	case 'F':
 		return options_number("-F", arg, 1, CPU_CLOCK_HZ_MAX, &top->hz, why);
+	case 'e':
+		return take_source(top, arg, why);
 	case OPT_INTERVAL:
 		return options_seconds("--interval", arg, &top->interval_ns, why);
 	case 'p':
@@ -211,7 +232,7 @@ static int run_view(void *ctx, int fd)
 		.profiles = top->profiles,
 		.talk = top->talk,
 		.what = top->what,
-		.hz = (uint32_t)top->hz,
+		.hz = top->waits ? 0 : (uint32_t)top->hz,
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 		.interval_s = (double)top->interval_ns / (double)NSEC_PER_SEC,
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* terminal/top_draw.c - draws three lines above the table and one below it. If there is no room,
  * columns are dropped from the right; every size of terminal shows something. */
+#include "base/clock.h"
 #include "terminal/top_draw.h"
 
 #include <stdio.h>
@@ -28,10 +29,27 @@ static int width(const struct top_table *t)
 	return screen_columns(t->screen);
 }
 
-/* Samples of a CPU that does nothing else, in one interval. */
+/* The value of a CPU that does nothing else, or of a thread that only waits, in one interval. */
 static double full(const struct top_table *t)
 {
-	return t->options->hz * t->options->interval_s;
+	return (t->options->hz ? t->options->hz : (double)NSEC_PER_SEC) * t->options->interval_s;
+}
+
+static void put_sum(const struct top_table *t, char *text, size_t size)
+{
+	double sum = (double)t->total / full(t);
+
+	if (t->options->hz && t->intervals == 0)
+		snprintf(text, size, "  %u Hz  first samples in %.3g s", t->options->hz,
+			t->options->interval_s);
+	else if (t->options->hz)
+		snprintf(text, size, "  %u Hz  %.3g s  %llu samples  %.2f of %u CPUs busy",
+			t->options->hz, t->options->interval_s, (unsigned long long)t->total, sum,
+			t->options->cpus);
+	else if (t->intervals == 0)
+		snprintf(text, size, "  first waits in %.3g s", t->options->interval_s);
+	else
+		snprintf(text, size, "  %.3g s  %.1f threads wait", t->options->interval_s, sum);
 }
 
 static double share(const struct top_table *t, uint64_t samples)
@@ -53,13 +71,7 @@ static void draw_title(struct top_table *t)
 
 	at = screen_put(t->screen, 0, 0, width(t), SCREEN_BOLD, "stoker top  ");
 	at += screen_put(t->screen, 0, at, width(t) / 4, SCREEN_BOLD, t->options->what);
-	if (t->intervals == 0)
-		snprintf(text, sizeof(text), "  %u Hz  first samples in %.3g s", t->options->hz,
-			t->options->interval_s);
-	else
-		snprintf(text, sizeof(text), "  %u Hz  %.3g s  %llu samples  %.2f of %u CPUs busy",
-			t->options->hz, t->options->interval_s, (unsigned long long)t->total,
-			(double)t->total / full(t), t->options->cpus);
+	put_sum(t, text, sizeof(text));
 	at += screen_put(t->screen, 0, at, width(t) - at, SCREEN_PLAIN, text);
 	snprintf(text, sizeof(text), "  %.1f %% guessed", share(t, t->guessed));
 	if (t->guessed > 0)

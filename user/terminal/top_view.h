@@ -11,7 +11,7 @@ struct top_view_options {
 	int profiles;     /* folded profiles, each followed by an empty line */
 	int talk;         /* the recorder's stderr */
 	const char *what; /* the target in words */
-	uint32_t hz;
+	uint32_t hz;      /* 0: values are nanoseconds that threads waited */
 	uint32_t cpus;
 	double interval_s;
 };
