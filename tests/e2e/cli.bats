@@ -207,6 +207,7 @@ sampled_then() {
 	"$stoker" doctor >"$tmp/doctor" 2>&1
 	cat "$tmp/doctor"
 	[ "$(wc -l <"$tmp/doctor")" -ge 3 ]
+	grep -qE '^(ok|less) +threads that wait ' "$tmp/doctor"
 }
 
 # doctor_under COMMAND...: what doctor says behind this, without the name that it gives the kernel.

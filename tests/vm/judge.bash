@@ -94,10 +94,17 @@ threads_are_split() {
 	END { printf "%d threads%s", n, bad; exit !(n == 9 && !bad) }' "$got/waiting"
 }
 
+has_waits() {
+	grep -q ';\[blocked on futex\] [0-9]*$' "$got/wall.folded" && grep -q ';\[blocked on pipe\] [0-9]*$' "$got/wall.folded"
+}
+
 judge_visits() {
 	summary+="$kernel $(grep '^visit ' "$got/visit_verifier")"$'\n'
 	check 'verifier accepts visits' was visit_verifier 0
 	check 'threads that wait are visited' was visits 0
+	check 'doctor says that their stacks are walked' grep -q '^ok  *threads that wait ' "$got/doctor"
+	check 'record -e wall has what they wait for' was wall 0
+	check 'they wait for a futex, and for a pipe' has_waits
 	check 'each waits where it does' waits_are_right
 }
 

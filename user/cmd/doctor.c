@@ -27,6 +27,7 @@
 #include "agent/privileges.h"
 #include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
+#include "waiting/visitor.h"
 #include "worker/sandbox.h"
 #include "worker/trial.h"
 #include "worker/users.h"
@@ -111,6 +112,25 @@ static void check_mappings(struct doctor *d)
 		print_check(d, "less", "mappings",
 			"cannot be scanned by process and cannot be cached between samples: start "
 			"and samples cost more");
+}
+
+/* Threads that wait are counted in any case. */
+static void check_visits(struct doctor *d)
+{
+	struct why lacks;
+	char text[sizeof(lacks.text) + 128];
+	int err;
+
+	if (!d->has_types || d->impossible || !(caps_permitted() & CAPS_BIT(CAP_BPF)))
+		return;
+	err = visitor_try(&lacks);
+	if (err == 0)
+		snprintf(text, sizeof(text), "their stacks are walked, without a page fault");
+	else if (err > 0)
+		snprintf(text, sizeof(text), "kernel halves of their stacks only: %s", lacks.text);
+	else
+		snprintf(text, sizeof(text), "times only, and no stacks: %s", lacks.text);
+	print_check(d, err == 0 ? "ok" : "less", "threads that wait", text);
 }
 
 /* A process may raise its limit if it has CAP_SYS_RESOURCE, and the agent does. */
@@ -438,6 +458,7 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 	check_kernel(&d);
 	check_mappings(&d);
 	check_locked_memory(&d);
+	check_visits(&d);
 	check_capabilities(&d);
 	check_settings(&d);
 	check_isolation(&d);

@@ -33,7 +33,7 @@
 
 struct visitor {
 	struct sampler *sampler;
-	const struct sample_bpf *skel; /* the sampler's */
+	const struct sample_bpf *skel; /* the sampler's; NULL: maps of its own, for a trial */
 	struct visit_bpf *own;
 	struct bpf_link *link;
 	bool kernel_alone;
@@ -120,10 +120,12 @@ static int load(struct visitor *v, const struct btf *types, bool whole)
 
 	if (err < 0)
 		return err;
-	configure(v);
 	bpf_program__set_autoload(v->own->progs.visit, whole);
 	bpf_program__set_autoload(v->own->progs.memory_ask, whole);
-	err = share_maps(v);
+	if (v->skel) {
+		configure(v);
+		err = share_maps(v);
+	}
 	return err < 0 ? err : visit_bpf__load(v->own);
 }
 
@@ -176,19 +178,13 @@ static int load_any(struct visitor *v, const struct btf *types, struct why *why)
 	return err < 0 ? why_set(why, err, "cannot load the BPF program: %s", err_text(err)) : 0;
 }
 
-int visitor_open(struct sampler *sampler, struct visitor **out, struct why *why)
+/* Loads the program, and finds memory for it. */
+static int prepare(struct visitor *v, struct why *why)
 {
-	struct visitor *v = calloc(1, sizeof(*v));
 	struct kernel_features kernel = { 0 };
 	struct btf *types = NULL;
-	int err = v && (v->bytes = malloc(2 * READ_BYTES))
-		? kernel_features_load(&kernel, &types, why)
-		: why_set(why, -ENOMEM, "out of memory");
+	int err = kernel_features_load(&kernel, &types, why);
 
-	if (v) {
-		v->sampler = sampler;
-		v->skel = sampler_skeleton(sampler);
-	}
 	if (err == 0 && !kernel.iterates_tasks)
 		err = why_set(why, -EOPNOTSUPP, "the kernel has no BPF iterator of tasks");
 	if (err == 0)
@@ -196,6 +192,22 @@ int visitor_open(struct sampler *sampler, struct visitor **out, struct why *why)
 	btf__free(types);
 	if (err == 0 && !v->kernel_alone)
 		v->kernel_alone = find_memory(v) < 0;
+	return err;
+}
+
+int visitor_open(struct sampler *sampler, struct visitor **out, struct why *why)
+{
+	struct visitor *v = calloc(1, sizeof(*v));
+	int err = v && (v->bytes = malloc(2 * READ_BYTES))
+		? 0
+		: why_set(why, -ENOMEM, "out of memory");
+
+	if (v) {
+		v->sampler = sampler;
+		v->skel = sampler_skeleton(sampler);
+	}
+	if (err == 0)
+		err = prepare(v, why);
 	if (err == 0) {
 		v->link = bpf_program__attach_iter(
 			v->kernel_alone ? v->own->progs.visit_kernel : v->own->progs.visit, NULL);
@@ -210,6 +222,19 @@ int visitor_open(struct sampler *sampler, struct visitor **out, struct why *why)
 	object_ids_of_visits(sampler, (uint64_t *)v->own->bss->object_ids);
 	*out = v;
 	return 0;
+}
+
+int visitor_try(struct why *lacks)
+{
+	struct visitor v = { 0 };
+	struct why why;
+	int err = prepare(&v, &why);
+
+	if (err < 0)
+		return why_set(lacks, err, "%s", why.text);
+	err = v.kernel_alone ? why_set(lacks, 1, "%s", v.lacks.text) : 0;
+	visit_bpf__destroy(v.own);
+	return err;
 }
 
 void visitor_free(struct visitor *v)

@@ -32,6 +32,10 @@ struct visitor_stats {
 int visitor_open(struct sampler *sampler, struct visitor **out, struct why *why);
 void visitor_free(struct visitor *visitor);
 
+/* Loads it beside nothing, and ends it: what can this kernel do? 0; 1: without user halves, lacks
+ * says why; as visitor_open. */
+int visitor_try(struct why *lacks);
+
 /* Why user halves end as END_UNREAD; NULL: they are walked. Valid as long as the visitor. */
 const char *visitor_lacks(const struct visitor *visitor);
 
