@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbols.c - an ELF file: headers, sections, symbols of all kinds, what leads to its debug file.
  */
+#include <elf.h>
+
 #include "fuzz.h"
 #include "dwarf/blocks.h"
 #include "dwarf/debug_data.h"
