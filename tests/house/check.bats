@@ -73,6 +73,27 @@ tests_of() {
 	[ "${lines[-2]}" = 'retried: 0 passed only the second time' ]
 }
 
+@test "one that waits runs beside full lanes, and no second one that computes" {
+	nothing_to_build
+	mkfifo first
+	tests_of tests/first.bats <<-'END'
+		# seconds: 90
+		TEST "ends when the one that waits is beside it" { timeout 30 cat first && touch over; }
+	END
+	tests_of tests/second.bats <<-'END'
+		# seconds: 80
+		TEST "has its lane to itself" { [ -e over ]; }
+	END
+	tests_of tests/waiter.bats <<-'END'
+		# waits: for the first
+		# seconds: 70
+		TEST "runs beside the first" { timeout 30 sh -c 'echo >first'; }
+	END
+	LANES=1 run -0 check tests/{first,second,waiter}.bats
+	[ "${lines[-1]}" = '3 passed, 0 failed, 0 skipped' ]
+	[ "${lines[-2]}" = 'retried: 0 passed only the second time' ]
+}
+
 @test "a test that fails twice has failed" {
 	nothing_to_build
 	tests_of tests/a.bats <<-'END'
