@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Cgroups as such: v1, namespaces, many that come and go, and what their names and files may hold.
-# seconds: 100
+# seconds: 35
 
 load lib
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # stoker in a container beside another one, of which it shares the pid namespace and nothing else; and
 # what the files of tools/deploy let it do.
-# seconds: 45
+# seconds: 25
 
 load lib
 

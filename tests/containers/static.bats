@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make static`: one file that does its work in a root that holds it and nothing else, and says of
 # what it lacks that it does.
-# seconds: 60
+# seconds: 20
 
 load lib
 

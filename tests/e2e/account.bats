@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The account: every tick is a sample, idle, or lost for a reason, and the cost is in it.
-# seconds: 100
+# seconds: 40
 
 load lib
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debug files from a debuginfod server, on loopback: what it has gives names; one that is dead, slow or
 # lies costs no sample, little time, and is in the account.
-# seconds: 60
+# waits: for servers that are slow
+# seconds: 45
 
 load lib
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Deep stacks, and the time that a tick may take.
-# seconds: 60
+# seconds: 35
 
 load lib
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who decides that nothing is sampled: the kill switch, and a host that went down under the daemon; and
 # what becomes of processes that are lost.
+# waits: for guards that fall due and processes that end
 # seconds: 60
 
 load lib

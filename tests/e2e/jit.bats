@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Code that no file holds: named by perf maps, of a small program with known code and of real runtimes.
-# seconds: 120
+# seconds: 95
 
 load lib
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A host of Java, Python and Node in containers, each as it is started: no flag, no map. Whoever reads a flame graph,
 # what a store answers, a table or a difference meets names alone.
-# seconds: 40
+# seconds: 15
 
 load lib
 

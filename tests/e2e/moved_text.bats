@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Text that a program copied into anonymous memory, for huge pages.
-# seconds: 25
+# seconds: 5
 
 load lib
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Where the profile goes and what it looks like there.
-# seconds: 35
+# waits: for readers and captures of seconds
+# seconds: 55
 
 load lib
 

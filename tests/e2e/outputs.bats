@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is at the place of an output: every subcommand that writes, and every kind of thing. Nothing
 # makes stoker wait, and whatever makes an output impossible is reported before anything is sampled.
+# waits: for readers and captures of seconds
 # seconds: 40
 
 load lib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which user, capabilities and system calls each process of a daemon has, as ARCHITECTURE.md's threat model
 # says; what was not switched on at the start cannot be had later.
-# seconds: 105
+# seconds: 30
 
 load lib
 load http

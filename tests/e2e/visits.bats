@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Threads that wait are visited: their stacks are those in which they wait, and a visit is cheap.
-# seconds: 60
+# seconds: 10
 
 load lib
 

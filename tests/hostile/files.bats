@@ -3,7 +3,7 @@
 # A container maps thousands of new files a second. The daemon opens a few of them, as their CPU time has a
 # share of its budget, and the programs of others that begin meanwhile have whole stacks with names.
 # alone: it holds the daemon's CPU time against a budget
-# seconds: 40
+# seconds: 15
 
 load ../e2e/lib
 

@@ -3,7 +3,7 @@
 # Ten thousand files that were made to hurt whoever reads them, run by busy processes with perf maps
 # and jitdumps of the same kind, in one capture: it ends as any other, what could not be read is
 # counted, and the honest processes beside them lose nothing.
-# seconds: 50
+# seconds: 35
 
 load ../e2e/lib
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program that makes CPython's structs by hand: frames that are known, and those that no runtime has. A tick
 # stays within its limit, each sample is kept, and a stack has no frame that the program does not.
-# seconds: 25
+# seconds: 45
 
 load ../e2e/lib
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A container that wants more of a table than its share loses its own, and nobody else does.
-# seconds: 75
+# seconds: 120
 
 load ../e2e/lib
 

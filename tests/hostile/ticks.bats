@@ -3,7 +3,7 @@
 # A container of deep stacks makes ticks dear. It loses the outer frames of its own stacks, and nobody
 # loses samples.
 # alone: it holds the time of ticks against a budget
-# seconds: 90
+# seconds: 25
 
 load ../e2e/lib
 

@@ -4,7 +4,7 @@
 # where it is installed, llvm-addr2line's. How they are compared, tests/inline/agree says.
 #
 #   INLINE_ADDRESSES   how many (10000)     INLINE_SHOWN   print differences (0)
-# seconds: 60
+# seconds: 20
 
 bats_require_minimum_version 1.5.0
 . "$BATS_TEST_DIRNAME/../binaries.bash"

@@ -5,7 +5,7 @@
 #
 #   NAMES_ADDRESSES   how many (100000); a fifth of them in programs without local symbols
 #   NAMES_ROOT        where the static libraries are ("": in their packages' places)
-# seconds: 45
+# seconds: 20
 
 . "$BATS_TEST_DIRNAME/../binaries.bash"
 addresses=${NAMES_ADDRESSES:-100000}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The first half second of programs that nobody has met: loaders, large stacks, mappings that come
 # while they are walked, and tables that are not there yet.
-# seconds: 23
+# seconds: 10
 
 load real
 

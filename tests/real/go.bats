@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Go programs, in the ways to link one: as in whole.bats. Their rows come from the stack deltas that
 # Go's runtime keeps.
-# seconds: 60
+# seconds: 40
 
 load real
 

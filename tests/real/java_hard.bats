@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Stacks of Java that are hard to walk: through C and back, and in code of more than 64 KiB.
-# seconds: 40
+# seconds: 15
 
 load real
 

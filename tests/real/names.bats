@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Weighted by samples, what share of the frames has a name: of servers that are stripped, and of runtimes
 # whose code is in no ELF file.
-# seconds: 90
+# seconds: 60
 
 load real
 

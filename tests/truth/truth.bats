@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A stack that is called complete is possible: real programs, judged by their own code and not by what
 # stoker knows of it. And the judge is tried: it has to find stacks that were falsified.
-# seconds: 100
+# seconds: 40
 
 load ../real/real
 real=$repo/tests/real

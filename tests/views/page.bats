@@ -3,7 +3,7 @@
 # The html page and the svg picture in a real browser, with a profile of 100,000 stacks: what page.mjs
 # saw. Its pictures are kept beside the build, in artefacts/.
 # alone: it holds a page to be quick
-# seconds: 45
+# seconds: 25
 
 # shellcheck source=tests/binaries.bash
 . "$BATS_TEST_DIRNAME/../binaries.bash"
