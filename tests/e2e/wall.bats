@@ -6,7 +6,7 @@
 
 load lib
 
-# wall OPTION...: $tmp/wall has the waits, folded, in nanoseconds.
+# wall OPTION...: $tmp/wall has the waits, folded, in microseconds.
 wall() {
 	"$stoker" record "$@" --by comm -o "$tmp/w.stoker" --stats "$tmp/s" 2>"$tmp/said" ||
 		{ cat "$tmp/said" && return 1; }
@@ -33,7 +33,7 @@ has_dots() {
 share() {
 	awk -v regex="$1" -v seconds="$(jq .duration_s "$tmp/s")" \
 		'{ n = $NF; sub(/ [0-9]+$/, "") } $0 ~ regex { sum += n }
-		END { printf "%.1f\n", sum / seconds / 1e7 }' "$tmp/wall"
+		END { printf "%.1f\n", sum / seconds / 1e4 }' "$tmp/wall"
 }
 
 @test "each thread's waiting time is that of its own clocks, and each state has its share" {
@@ -63,7 +63,7 @@ share() {
 	between "$(jq '100 * .wall.complete / .wall.stacks' "$tmp/s")" 99 100 'complete, %'
 	between "$(jq '100 * .wall.lost_ns / (.wall.waiting_ns + .wall.lost_ns)' "$tmp/s")" 0 2 'without a stack, %'
 	# What the account has is what the profile has.
-	[ "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$tmp/wall")" = "$(jq .wall.waiting_ns "$tmp/s")" ]
+	[ "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$tmp/wall")" = "$(jq '.wall.waiting_ns / 1000 | floor' "$tmp/s")" ]
 }
 
 # near FIGURE TRUTH POINTS

@@ -213,6 +213,56 @@ static void folded_texts_of_kinds_are_one_profile_again(void **state)
 	assert_string_equal(profile_kind_unit(&again, 2), "bytes");
 }
 
+static void time_is_microseconds_in_folded_text_with_an_exact_sum(void **state)
+{
+	_cleanup_(profile_done) struct profile p = { 0 }, again = { 0 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct sink_options options = { 0 };
+	struct folded_counts counts;
+	uint32_t wall;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(profile_kind(&p, "wall", 4, &wall), 0);
+	assert_int_equal(profile_string(&p, PROFILE_NANOSECONDS, &p.kinds[wall].unit), 0);
+	put(&p, "a", wall, 1400);
+	put(&p, "b", wall, 300);
+	put(&p, "c", wall, 4299);
+	put(&p, "d", wall, 7001);
+	assert_int_equal(profile_choose_kinds(&p, "wall"), 0);
+	assert_int_equal(folded_write(&p, &options, &text), 0);
+	assert_string_equal(
+		buf_text(&text), "# stoker kind: wall microseconds 0 0\na 1\nc 4\nd 8\n");
+	assert_int_equal(profile_init(&again), 0);
+	assert_int_equal(folded_read(bytes_of(buf_text(&text)), &again, &counts), 0);
+	assert_int_equal(profile_kind_total(&again, 0), 13000);
+	assert_string_equal(profile_kind_unit(&again, 0), PROFILE_NANOSECONDS);
+	/* The store and `stoker diff` have the values as they are. */
+	buf_clear(&text);
+	options.lines_only = true;
+	assert_int_equal(folded_write(&p, &options, &text), 0);
+	assert_string_equal(buf_text(&text), "a 1400\nb 300\nc 4299\nd 7001\n");
+}
+
+static void the_largest_sum_of_time_is_read(void **state)
+{
+	_cleanup_(profile_done) struct profile p = { 0 }, over = { 0 };
+	struct folded_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(profile_init(&over), 0);
+	assert_int_equal(folded_read(bytes_of("# stoker kind: wall microseconds 0 0\n"
+					      "f 9007199254740991\ng 1\n"),
+				 &p, &counts),
+		0);
+	assert_true(profile_kind_total(&p, 0) == FOLDED_SUM_MAX * 1000);
+	assert_int_equal(folded_read(bytes_of("# stoker kind: wall microseconds 0 0\n"
+					      "f 9007199254740992\ng 1\n"),
+				 &over, &counts),
+		-ERANGE);
+}
+
 static void lines_of_kinds_beyond_the_limit_are_counted(void **state)
 {
 	_cleanup_(profile_done) struct profile p = { 0 };
@@ -294,6 +344,8 @@ int main(void)
 		cmocka_unit_test(kinds_are_chosen_by_name_in_the_order_of_the_names),
 		cmocka_unit_test(a_part_of_a_profile_has_its_kinds),
 		cmocka_unit_test(folded_texts_of_kinds_are_one_profile_again),
+		cmocka_unit_test(time_is_microseconds_in_folded_text_with_an_exact_sum),
+		cmocka_unit_test(the_largest_sum_of_time_is_read),
 		cmocka_unit_test(lines_of_kinds_beyond_the_limit_are_counted),
 		cmocka_unit_test(a_line_of_a_kind_that_is_wrong_is_a_comment),
 		cmocka_unit_test(events_of_perf_text_are_kinds),

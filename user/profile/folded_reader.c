@@ -17,6 +17,7 @@ struct folded_reader {
 	uint32_t keys_len;
 	bool head;                         /* the next line may name the labels */
 	uint32_t kind;                     /* of the lines; PROFILE_NO_KIND: they are skipped */
+	uint64_t factor;                   /* a value of the kind is a count times this */
 	uint64_t totals[PROFILE_KINDS_MAX]; /* of the lines that were taken */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
 	uint32_t leaf_first[FOLDED_FRAMES_MAX];
@@ -219,6 +220,10 @@ static int set_kind(
 	kind = &p->kinds[r->kind];
 	kind->scale = p->kinds[0].scale;
 	kind->period_ns = period_ns;
+	r->factor = words_is(unit, PROFILE_MICROSECONDS) ? FOLDED_TIME_NS : 1;
+	if (r->factor > 1)
+		return strtab_put(&p->strings, PROFILE_NANOSECONDS, strlen(PROFILE_NANOSECONDS),
+			&kind->unit);
 	return words_is(unit, PROFILE_SAMPLES)
 		? 0
 		: strtab_put(&p->strings, (const char *)unit.data, unit.len, &kind->unit);
@@ -334,7 +339,7 @@ static int take_line(struct folded_reader *r, struct bytes line, struct folded_c
 	counts->rounded += count.rounded;
 	counts->pairs += split_line(stack, &again, &before);
 	err = take_labels(r, &stack, &labels);
-	err = err < 0 ? err : folded_reader_add(r, stack, labels, r->kind, value);
+	err = err < 0 ? err : folded_reader_add(r, stack, labels, r->kind, value * r->factor);
 	*total += err == 0 ? value : 0;
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }
@@ -391,6 +396,7 @@ int folded_reader_new(struct profile *out, struct folded_reader **reader)
 	if (!r)
 		return -ENOMEM;
 	r->out = out;
+	r->factor = 1;
 	r->head = true;
 	*reader = r;
 	return 0;

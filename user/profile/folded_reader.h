@@ -3,7 +3,8 @@
  * is `frame;frame;frame COUNT`, root first. The suffixes _[k], _[j] and _[i] give a frame's
  * kind. Frames of --by are labels if the first line is `# stoker labels: KEYS 0`, and ordinary
  * frames otherwise. A line `# stoker kind: NAME UNIT PERIOD_NS 0` says what the counts after it
- * are, until the next one; a line of labels may follow it. Without it they are CPU samples. So
+ * are, until the next one; a line of labels may follow it. Without it they are CPU samples. The
+ * profile has counts of microseconds in nanoseconds. So
  * files of several kinds, one after the other, are one profile. Other tools read these lines as
  * stacks of no samples. / */
 #pragma once
@@ -17,6 +18,7 @@
 #define FOLDED_FRAMES_MAX 4096      /* of one stack */
 #define FOLDED_DIGITS_MAX 6         /* of a fraction */
 #define FOLDED_SUM_MAX (1ULL << 53) /* what every format that we write can hold exactly */
+#define FOLDED_TIME_NS 1000         /* of one microsecond; 2^53 of them are below 2^63 ns */
 #define FOLDED_LABELS "# stoker labels: "
 #define FOLDED_KIND "# stoker kind: "
 #define FOLDED_KEYS_MAX (PROFILE_KEYS + PROFILE_FREE_MAX)

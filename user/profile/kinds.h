@@ -25,6 +25,7 @@ struct profile_kind {
 #define PROFILE_WALL "wall"
 #define PROFILE_SAMPLES "samples"
 #define PROFILE_NANOSECONDS "nanoseconds"
+#define PROFILE_MICROSECONDS "microseconds" /* of folded text only; a profile has nanoseconds */
 
 /* Never empty. */
 const char *profile_kind_name(const struct profile *profile, uint32_t kind);

@@ -205,14 +205,47 @@ static void put_count(struct buf *out, uint64_t count, uint32_t scale)
 	buf_putc(out, '\n');
 }
 
-static void put_line(const struct folding *f, const struct folded *line, struct buf *out)
+static void put_line(const struct folding *f, const struct folded *line, uint64_t count,
+	uint32_t scale, struct buf *out)
 {
 	for (uint32_t i = 0; i < line->len; i++) {
 		if (i > 0)
 			buf_putc(out, ';');
 		buf_puts(out, strtab_get(&f->names, f->ids.data[line->first + i]));
 	}
-	put_count(out, line->count, f->profile->kinds[f->options->kind].scale);
+	put_count(out, count, scale);
+}
+
+/* Time is written in microseconds: tools for folded text take whole numbers, and sum many. */
+static bool is_time(const struct profile *p, const struct sink_options *o)
+{
+	return !o->lines_only &&
+		strcmp(profile_kind_unit(p, o->kind), PROFILE_NANOSECONDS) == 0;
+}
+
+/* Each line hands what it has below a microsecond to the next one, so the sum of all is right. */
+static void put_times(const struct folding *f, struct buf *out)
+{
+	uint64_t unit = (uint64_t)FOLDED_TIME_NS * f->profile->kinds[f->options->kind].scale;
+	uint64_t rest = 0;
+
+	vec_each (&f->lines, line) {
+		uint64_t count = line->count / unit;
+
+		rest += line->count % unit;
+		count += rest / unit;
+		rest %= unit;
+		if (count > 0)
+			put_line(f, line, count, 1, out);
+	}
+}
+
+static void put_lines(const struct folding *f, struct buf *out)
+{
+	uint32_t scale = f->profile->kinds[f->options->kind].scale;
+
+	vec_each (&f->lines, line)
+		put_line(f, line, line->count, scale, out);
 }
 
 /* Would a reader take the counts for CPU samples? Then a line names their kind. */
@@ -234,12 +267,12 @@ static void put_word(struct buf *out, const char *word)
 			out->data[i] = '_';
 }
 
-static void put_kind(struct buf *out, const struct profile *p)
+static void put_kind(struct buf *out, const struct profile *p, const struct sink_options *o)
 {
 	buf_puts(out, FOLDED_KIND);
 	put_word(out, profile_kind_name(p, 0));
 	buf_putc(out, ' ');
-	put_word(out, profile_kind_unit(p, 0));
+	put_word(out, is_time(p, o) ? PROFILE_MICROSECONDS : profile_kind_unit(p, 0));
 	buf_printf(out, " %llu 0\n", (unsigned long long)p->kinds[0].period_ns);
 }
 
@@ -265,11 +298,13 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 	if (f.lines.len > 0)
 		qsort_r(f.lines.data, f.lines.len, sizeof(*f.lines.data), by_text, &f);
 	if (!options->lines_only && is_named(p, options))
-		put_kind(out, p);
+		put_kind(out, p, options);
 	if (options->label_line && options->by_len > 0)
 		put_labels(out, options);
-	vec_each (&f.lines, line)
-		put_line(&f, line, out);
+	if (is_time(p, options))
+		put_times(&f, out);
+	else
+		put_lines(&f, out);
 	return buf_err(out);
 }
 
