@@ -125,12 +125,36 @@ near() {
 		grep -q -e "$said" "$tmp/said"
 	done <<-'END'
 		-e off|unknown source: off; there are cpu, and wall or wall=HZ
-		-e cpu,|missing after the last comma
-		-e wall=0|0 is not a whole number from 1 to 100
-		-e wall=101|101 is not a whole number
-		-e cpu=3|cpu takes no value
+		-e CPU|unknown source: CPU; there are
+		-e wallet=3|unknown source: wallet=3; there are
+		-e cpu,|a source is missing; there are cpu, and wall or wall=HZ
+		-e ,cpu|a source is missing; there are
+		-e cpu,,wall|a source is missing; there are
+		-e wall=|wall:  is not a whole number from 1 to 100
+		-e wall=0|wall: 0 is not a whole number from 1 to 100
+		-e wall=101|wall: 101 is not a whole number from 1 to 100
+		-e wall=2=3|wall: 2=3 is not a whole number from 1 to 100
+		-e wall=1.5,cpu|wall: 1.5 is not a whole number from 1 to 100
+		-e cpu=3|cpu takes no value: its rate is that of -F
 		-e cpu,cpu|cpu is named twice
 		-e wall -e wall=3|wall is named twice
-		-e wall,hz=3|unknown source: hz=3
+		-e wall,hz=3|hz is no key of wall, and no source; there are cpu, and wall or wall=HZ
+		-e cpu,wall=3,max=9|max is no key of wall, and no source; there are
+		-e cpu,every=3|every is no key of cpu, and no source; there are
+	END
+}
+
+@test "a comma begins another source, in any order" {
+	local words kinds
+	start "$(target spin)" 60
+	while read -r words kinds; do
+		echo "$words"
+		"$stoker" record -q -p "$pid" -d 0.3 -F 499 -e "$words" -f stoker -o "$tmp/f"
+		[ "$("$BATS_TEST_DIRNAME/../views/stoker_by_manual.py" read "$tmp/f" | jq -r '[.kinds[].name] | join(",")')" = "$kinds" ]
+	done <<-'END'
+		cpu cpu
+		wall=100 wall
+		wall=100,cpu cpu,wall
+		cpu,wall=100 cpu,wall
 	END
 }

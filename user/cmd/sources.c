@@ -12,6 +12,7 @@
 #include "waiting/walls.h"
 
 #define WORD_MAX 64
+#define SOURCES_KNOWN "cpu, and wall or wall=HZ"
 
 static int set_cpu(struct sources *sources, const char *value, struct why *why)
 {
@@ -53,27 +54,42 @@ static const struct source *find(const char *word)
 	return NULL;
 }
 
+/* The text of one source. last: the one before it, NULL if there is none. */
+static int add(
+	struct sources *sources, const char *word, const struct source **last, struct why *why)
+{
+	const struct source *source = find(word), *before = *last;
+	const char *value = strchr(word, '=');
+
+	if (*word == '\0')
+		return why_set(why, -EINVAL, "-e: a source is missing; there are " SOURCES_KNOWN);
+	if (!source && before && value)
+		return why_set(why, -EINVAL,
+			"-e: %s: %.*s is no key of %s, and no source; there are " SOURCES_KNOWN,
+			word, (int)(value - word), word, before->name);
+	if (!source)
+		return why_set(
+			why, -EINVAL, "-e: unknown source: %s; there are " SOURCES_KNOWN, word);
+	*last = source;
+	return source->set(sources, value ? value + 1 : NULL, why);
+}
+
 int sources_add(struct sources *sources, const char *text, struct why *why)
 {
-	int err = 0;
+	const struct source *last = NULL;
 
-	do {
+	for (;;) {
 		size_t len = strcspn(text, ",");
-		const struct source *source;
 		char word[WORD_MAX];
-		const char *value;
+		int err;
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		source = find(word);
-		if (!source || len >= sizeof(word))
+		if (len >= sizeof(word))
 			return why_set(why, -EINVAL,
-				"-e: unknown source: %s; there are cpu, and wall or wall=HZ", word);
-		value = strchr(word, '=');
-		err = source->set(sources, value ? value + 1 : NULL, why);
-		text += len + (text[len] == ',');
-		if (text[-1] == ',' && *text == '\0')
-			return why_set(
-				why, -EINVAL, "-e: a source is missing after the last comma");
-	} while (err == 0 && *text);
-	return err;
+				"-e: unknown source: %s...; there are " SOURCES_KNOWN, word);
+		err = add(sources, word, &last, why);
+		if (err < 0 || text[len] == '\0')
+			return err;
+		text += len + 1;
+	}
 }

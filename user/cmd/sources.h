@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/sources.h - the sources of samples that -e names:
  *     SOURCE[=VALUE][,KEY=VALUE]...[,SOURCE...]...
- * A comma begins another source, unless a key that the source before it has and `=` follow. */
+ * A comma begins another source, unless a key that the source before it has and `=` follow. None
+ * of these sources has keys. */
 #pragma once
 
 #include <stdbool.h>
