@@ -96,6 +96,37 @@ static void the_first_visit_tells_nothing_and_the_next_all(void **state)
 	assert_int_equal(cgroups.all.data[0].split.wall_ns, 20 * SEC);
 }
 
+/* More processes than there are places, none of them for long. */
+static void processes_that_ended_leave_their_places(void **state)
+{
+	struct thread_record stays = asleep(1, 20), r;
+	const struct thread_split split = { .wall_ns = SEC, .blocked_ns = SEC };
+
+	(void)state;
+	stays.tgid = 1;
+	for (uint32_t i = 2; i < WAIT_SUMS_MAX + 1000; i++) {
+		if (i % 1000 == 0) {
+			processes.visit++;
+			assert_int_equal(wait_sums_add_process(&processes, &stays, &split), 0);
+			wait_sums_forget(&processes);
+		}
+		r = asleep(i, 20);
+		r.tgid = i;
+		assert_int_equal(wait_sums_add_process(&processes, &r, &split), 0);
+	}
+	assert_int_equal(processes.refused, 0);
+	assert_true(processes.all.len <= (WAIT_SUMS_KEPT + 1) * 1000);
+	assert_int_equal(wait_sums_add_process(&processes, &stays, &split), 0);
+	vec_each (&processes.all, sum) {
+		if (sum->tgid != 1)
+			continue;
+		assert_int_equal(sum->split.wall_ns, (WAIT_SUMS_MAX / 1000 + 2) * SEC);
+		assert_int_equal(sum->last.wall_ns, 2 * SEC);
+		return;
+	}
+	fail_msg("the process that stays is not there");
+}
+
 static void a_pid_that_is_used_again_is_another_thread(void **state)
 {
 	struct thread_record r = asleep(100, 20);
@@ -269,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_visit_tells_nothing_and_the_next_all),
+		TEST(processes_that_ended_leave_their_places),
 		TEST(a_pid_that_is_used_again_is_another_thread),
 		TEST(a_thread_that_ends_makes_room_and_is_counted),
 		TEST(a_visit_that_was_cut_ends_no_thread),

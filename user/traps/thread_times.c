@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/thread_times.c - of containers and the host the rows have the time between two visits; of a
- * process there is only a sum, so the one of the visit before is kept. A process that was there,
- * but is not any more, has no row: what is gone has no value. */
+/* traps/thread_times.c - rows and processes have the time between the latest two visits. What the
+ * latest one did not see is gone, and has no value. */
 #include "traps/thread_times.h"
 
 #include <string.h>
@@ -9,18 +8,6 @@
 #include "base/clock.h"
 #include "containers/containers.h"
 #include "waiting/waiting.h"
-
-void thread_times_done(struct thread_times *times)
-{
-	vec_done(&times->processes);
-}
-
-static struct thread_split less(const struct thread_split *a, const struct thread_split *b)
-{
-	return (struct thread_split){ a->wall_ns - b->wall_ns, a->running_ns - b->running_ns,
-		a->runnable_ns - b->runnable_ns, a->blocked_ns - b->blocked_ns,
-		a->other_ns - b->other_ns };
-}
 
 /* The number of the latest visit. */
 static uint32_t latest(const struct wait_sum *all, size_t len)
@@ -32,26 +19,6 @@ static uint32_t latest(const struct wait_sum *all, size_t len)
 	return visit;
 }
 
-static bool keep_processes(struct thread_times *t, const struct waiting *waiting)
-{
-	size_t len;
-	const struct wait_sum *all = waiting_processes(waiting, &len);
-
-	for (size_t i = 0; i < len; i++) {
-		struct thread_process *p =
-			i < t->processes.len ? &t->processes.data[i] : vec_add(&t->processes);
-
-		if (!p)
-			return false;
-		if (p->tgid != all[i].tgid || p->start_ns != all[i].start_ns)
-			*p = (struct thread_process){ .tgid = all[i].tgid,
-				.start_ns = all[i].start_ns };
-		p->last = less(&all[i].split, &p->sum);
-		p->sum = all[i].split;
-	}
-	return true;
-}
-
 bool thread_times_visit(struct thread_times *t, struct waiting *waiting,
 	struct containers *containers, uint64_t now_ns)
 {
@@ -61,7 +28,7 @@ bool thread_times_visit(struct thread_times *t, struct waiting *waiting,
 	if (!waiting || now_ns < t->due_ns)
 		return false;
 	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	good = waiting_visit(waiting, containers) == 0 && keep_processes(t, waiting);
+	good = waiting_visit(waiting, containers) == 0;
 	took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	t->past_ns = good && t->visited_ns ? now_ns - t->visited_ns : 0;
 	t->visited_ns = good ? now_ns : 0;
@@ -119,22 +86,18 @@ static void add_pid(struct thread_pids *pids, uint32_t pid)
 		*slot = pid;
 }
 
-static void add_processes(const struct thread_times *t, const struct waiting *waiting,
-	struct containers *containers, const struct thread_whose *whose, struct thread_time *out,
-	struct thread_pids *pids)
+static void add_processes(const struct waiting *waiting, struct containers *containers,
+	const struct thread_whose *whose, struct thread_time *out, struct thread_pids *pids)
 {
 	size_t len;
 	const struct wait_sum *all = waiting_processes(waiting, &len);
 	uint32_t visit = latest(all, len);
 
-	for (size_t i = 0; i < len && i < t->processes.len; i++) {
-		const struct thread_process *p = &t->processes.data[i];
-
+	for (size_t i = 0; i < len; i++) {
 		if (all[i].visit != visit || (whose->pid && all[i].tgid != whose->pid) ||
-			!fits(whose->comm, all[i].comm) || all[i].tgid != p->tgid ||
-			!is_in(containers, all[i].cgroup, whose))
+			!fits(whose->comm, all[i].comm) || !is_in(containers, all[i].cgroup, whose))
 			continue;
-		add(out, &p->last, all[i].threads);
+		add(out, &all[i].last, all[i].threads);
 		out->start_ns = all[i].start_ns;
 		if (pids)
 			add_pid(pids, all[i].tgid);
@@ -149,7 +112,7 @@ bool thread_times_of(const struct thread_times *t, const struct waiting *waiting
 	if (!waiting || t->past_ns == 0)
 		return false;
 	if (whose->pid || whose->comm)
-		add_processes(t, waiting, containers, whose, out, pids);
+		add_processes(waiting, containers, whose, out, pids);
 	else
 		add_rows(waiting, whose, out);
 	return out->threads > 0 && out->split.wall_ns > 0;

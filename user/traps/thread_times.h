@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
 #include "waiting/thread_split.h"
 
 #define THREAD_TIMES_PART 200
@@ -24,16 +23,7 @@ struct thread_whose {
 	uint32_t pid;
 };
 
-/* A process, by its index in waiting_processes. */
-struct thread_process {
-	uint64_t start_ns;
-	uint32_t tgid;
-	struct thread_split sum;  /* up to the latest visit */
-	struct thread_split last; /* between the latest two */
-};
-
 struct thread_times {
-	VEC(struct thread_process) processes;
 	uint64_t visited_ns; /* the latest visit, CLOCK_MONOTONIC; 0: none */
 	uint64_t past_ns; /* between the latest two; 0: there is only one, or the latest failed */
 	uint64_t due_ns;
@@ -51,7 +41,6 @@ struct thread_pids {
 	size_t len, cap;
 };
 
-void thread_times_done(struct thread_times *times);
 /* Visits when it is due. True: there was a visit. waiting may be NULL: there is none. */
 bool thread_times_visit(struct thread_times *times, struct waiting *waiting,
 	struct containers *containers, uint64_t now_ns);

@@ -91,7 +91,6 @@ void traps_free(struct traps *traps)
 		trap_capture_free(*c);
 	vec_done(&traps->captures);
 	watches_done(&traps->watches);
-	thread_times_done(&traps->times);
 	free(traps);
 }
 

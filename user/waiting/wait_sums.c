@@ -18,10 +18,33 @@ void wait_sums_clear(struct wait_sums *sums)
 	hash_clear(&sums->by_key);
 }
 
+static uint64_t hash_of(const struct wait_sum *sum)
+{
+	const uint64_t words[] = { sum->tgid, sum->tgid ? sum->start_ns : sum->cgroup };
+
+	return hash_bytes(words, sizeof(words));
+}
+
+void wait_sums_forget(struct wait_sums *sums)
+{
+	for (size_t i = sums->all.len; i-- > 0;) {
+		struct wait_sum *sum = &sums->all.data[i];
+		const struct wait_sum *last = &sums->all.data[sums->all.len - 1];
+
+		if (sums->visit - sum->visit < WAIT_SUMS_KEPT)
+			continue;
+		hash_del(&sums->by_key, hash_of(sum));
+		if (sum != last) {
+			*hash_find(&sums->by_key, hash_of(last)) = i;
+			*sum = *last;
+		}
+		sums->all.len--;
+	}
+}
+
 static int find_or_add(struct wait_sums *sums, const struct wait_sum *key, struct wait_sum **out)
 {
-	const uint64_t words[] = { key->tgid, key->tgid ? key->start_ns : key->cgroup };
-	uint64_t hash = hash_bytes(words, sizeof(words)), *at = hash_find(&sums->by_key, hash);
+	uint64_t hash = hash_of(key), *at = hash_find(&sums->by_key, hash);
 	struct wait_sum *sum = at ? &sums->all.data[*at] : NULL;
 
 	*out = NULL;
@@ -50,14 +73,17 @@ static int add(struct wait_sums *sums, const struct wait_sum *key,
 
 	if (err < 0 || !sum)
 		return err;
-	if (sum->visit != sums->visit)
+	if (sum->visit != sums->visit) {
 		sum->threads = 0;
+		sum->last = (struct thread_split){ 0 };
+	}
 	sum->visit = sums->visit;
 	sum->threads++;
 	sum->cgroup = record->cgroup;
 	if (key->tgid && (record->tid == record->tgid || sum->comm[0] == '\0'))
 		memcpy(sum->comm, record->comm, sizeof(sum->comm));
 	thread_split_add(&sum->split, split);
+	thread_split_add(&sum->last, split);
 	return 0;
 }
 

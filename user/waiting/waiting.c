@@ -149,6 +149,8 @@ int waiting_visit(struct waiting *w, struct containers *containers)
 	err = thread_reader_pass(w->reader, &pass);
 	if (err == 0)
 		err = thread_table_visit(&w->table, &pass, &takers);
+	if (err == 0 && !pass.cut)
+		wait_sums_forget(&w->processes);
 	vec_each (&w->cgroups.all, sum)
 		add_cgroup(w, containers, sum);
 	if (w->rows.len > WAITING_ROWS_MAX)
