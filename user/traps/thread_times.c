@@ -22,7 +22,7 @@ static uint32_t latest(const struct wait_sum *all, size_t len)
 bool thread_times_visit(struct thread_times *t, struct waiting *waiting,
 	struct containers *containers, uint64_t now_ns)
 {
-	uint64_t began_ns, took_ns;
+	uint64_t began_ns, took_ns, before_ns = waiting_visited_ns(waiting);
 	bool good;
 
 	if (!waiting || now_ns < t->due_ns)
@@ -30,7 +30,8 @@ bool thread_times_visit(struct thread_times *t, struct waiting *waiting,
 	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	good = waiting_visit(waiting, containers) == 0;
 	took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-	t->past_ns = good && t->visited_ns ? now_ns - t->visited_ns : 0;
+	/* Others visit, too. */
+	t->past_ns = good && t->visited_ns ? waiting_visited_ns(waiting) - before_ns : 0;
 	t->visited_ns = good ? now_ns : 0;
 	t->due_ns = now_ns + took_ns * THREAD_TIMES_PART;
 	return true;

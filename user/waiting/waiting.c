@@ -217,3 +217,8 @@ const struct wait_sum *waiting_processes(const struct waiting *w, size_t *len)
 	*len = w ? w->processes.all.len : 0;
 	return w ? w->processes.all.data : NULL;
 }
+
+uint64_t waiting_visited_ns(const struct waiting *w)
+{
+	return w ? w->table.visited_ns : 0;
+}

@@ -46,3 +46,5 @@ uint64_t waiting_due_ns(const struct waiting *waiting);
 /* Valid until the next visit; *len of them. waiting may be NULL. */
 const struct waiting_row *waiting_rows(const struct waiting *waiting, size_t *len);
 const struct wait_sum *waiting_processes(const struct waiting *waiting, size_t *len);
+/* Begin of the latest visit, CLOCK_MONOTONIC; 0: there was none. */
+uint64_t waiting_visited_ns(const struct waiting *waiting);
