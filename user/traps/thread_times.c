@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/thread_times.c - rows and processes have the time between the latest two visits. What the
- * latest one did not see is gone, and has no value. */
+/* traps/thread_times.c - rows and processes have the time between the latest two visits. Whoever
+ * the latest one did not see is gone, and has no value. */
 #include "traps/thread_times.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* waiting/wait_sums.h - sums of threads' splits: of each cgroup, or of each process. A table has
- * WAIT_SUMS_MAX places; what finds none is counted. What no visit sees any more leaves its place
- * after WAIT_SUMS_KEPT visits. Makes no system call. */
+ * WAIT_SUMS_MAX places; those without one are counted. A process or cgroup that no visit sees any
+ * more leaves its place after WAIT_SUMS_KEPT visits. Makes no system call. */
 #pragma once
 
 #include <stddef.h>
