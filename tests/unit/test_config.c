@@ -117,6 +117,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[trap a]\nabove = 1%\ncomm = 0123456789abcdef\n", "the kernel keeps 15" },
 		{ "[trap a]\nabove = 1%\nmetric = pressure\npid = 4\n", ":1: the metric pressure" },
 		{ "[trap a]\nmetric = blocked\nabove = 100%\n", ":1: blocked is never above" },
+		{ "[sample]\nwall = 0\n[trap a]\nmetric = still\nabove = 1%\n",
+			":3: the metric still needs visits" },
 		{ "[trap a]\npid = -1\n", ":2: pid = -1: expected a whole number" },
 		{ "[sample]\n[trap a]\nfor = 2s\n", ":2: a trap needs either above or below" },
 		{ "[trap a]\nabove = 2%\nbelow = 1%\n", ":1: a trap needs either" },

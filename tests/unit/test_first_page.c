@@ -57,6 +57,39 @@ static struct trap_capture *make_capture(void)
 	return c;
 }
 
+/* Frames leaf first: "[blocked on futex]|/k/schedule|libc.so.6/__poll|Shop.ask"; the part before
+ * the last / is the module, /k/ a kernel function. */
+static void add_wait(struct trap_waits *w, const char *frames, int32_t tid, bool idle, double s)
+{
+	uint32_t ids[16], len = 0, stack, kind, id;
+	struct profile_labels labels = { 0 };
+	struct profile *p = &w->profile;
+	char text[256], *at = text, *name;
+
+	snprintf(text, sizeof(text), "%s", frames);
+	while ((name = strsep(&at, "|"))) {
+		struct profile_frame frame = { .class = name[0] == '[' ? PROFILE_MARK
+				: strncmp(name, "/k/", 3) == 0         ? PROFILE_KERNEL
+				: strchr(name, '/')                    ? PROFILE_NATIVE
+								       : PROFILE_LANGUAGE };
+		char *slash = strrchr(name, '/');
+
+		if (slash)
+			*slash = '\0';
+		if (slash && frame.class == PROFILE_NATIVE)
+			assert_int_equal(profile_string(p, name, &frame.module), 0);
+		assert_int_equal(profile_string(p, slash ? slash + 1 : name, &frame.name), 0);
+		assert_int_equal(profile_frame(p, &frame, &ids[len++]), 0);
+	}
+	assert_int_equal(profile_stack(p, ids, len, &stack), 0);
+	assert_int_equal(profile_kind(p, PROFILE_WALL, strlen(PROFILE_WALL), &kind), 0);
+	profile_labels_set_number(&labels, PROFILE_KEY_TID, tid);
+	if (idle)
+		assert_int_equal(profile_labels_put(p, &labels, "idle", 4, "yes", 3), 0);
+	assert_int_equal(profile_labels(p, &labels, &id), 0);
+	assert_int_equal(profile_add_kind(p, stack, id, kind, (uint64_t)(s * 1e9)), 0);
+}
+
 static char *page_of(const struct trap_capture *c, const struct profile *earlier)
 {
 	const struct first_page page = { .capture = c, .host = "h\n1", .earlier = earlier };
@@ -181,9 +214,51 @@ static void a_capture_that_was_cut_short_has_no_time_after(void **state)
 	trap_capture_free(c);
 }
 
+static void waits_are_counted_in_threads_by_the_function_of_the_program_that_has_them(void **state)
+{
+	struct trap_capture *c = make_capture();
+	char *text;
+
+	(void)state;
+	assert_int_equal(profile_init(&c->waits_before.profile), 0);
+	assert_int_equal(profile_init(&c->waits_after.profile), 0);
+	text = page_of(c, NULL);
+	has(text, "No stack of a waiting thread was seen.");
+	free(text);
+	c->waits_before.past_ns = 20 * NSEC_PER_SEC;
+	c->waits_after.past_ns = 10 * NSEC_PER_SEC;
+	/* Three threads in one place, whatever the kernel's and the library's frames are. */
+	add_wait(&c->waits_before,
+		"[blocked on poll]|/k/do_poll|libc.so.6/__poll|java.net.Socket.read|Shop.ask|"
+		"Shop.run",
+		1, false, 5);
+	for (int32_t tid = 1; tid <= 3; tid++)
+		add_wait(&c->waits_after,
+			tid == 2 ? "[blocked on poll]|libc.so.6/__poll|java.net.Socket.read|"
+				   "Shop.ask|Shop.run"
+				 : "[blocked on poll]|/k/do_poll|java.net.Socket.read|Shop.ask|"
+				   "Shop.run",
+			tid, false, 9);
+	add_wait(&c->waits_after, "[blocked on futex]|libc.so.6/futex|worker", 4, true, 10);
+	add_wait(&c->waits_after, "[blocked on futex]|app/evil\n\033[2J|app/main", 5, false, 10);
+	assert_int_equal(hash_put(&c->waits_after.still, 5, 7 * NSEC_PER_SEC), 0);
+	text = page_of(c, NULL);
+	has(text, "Where its threads waited: threads on average, before -> after\n"
+		  "     0.25 ->    2.70  [blocked on poll] in Shop.ask, 3 threads\n"
+		  "      java.net.Socket.read < Shop.ask < Shop.run\n"
+		  "     0.00 ->    1.00  [blocked on futex] in evil??[2J, 1 thread, 7 s without a "
+		  "CPU\n");
+	has(text, "Waiting for work, as it seems: threads on average, before -> after\n"
+		  "     0.00 ->    1.00  [blocked on futex] in worker, 1 thread\n");
+	free(text);
+	trap_capture_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			waits_are_counted_in_threads_by_the_function_of_the_program_that_has_them),
 		cmocka_unit_test(it_says_what_fired_and_what_changed),
 		cmocka_unit_test(it_compares_with_the_store_where_there_is_one),
 		cmocka_unit_test(an_empty_capture_says_why),

@@ -411,6 +411,10 @@ static int check_traps(struct reading *r)
 				"a trap's name may only have letters, digits, _ and -");
 		else if (rule_check(trap, &why) < 0)
 			refuse_line(r, trap->line, why.text);
+		else if (trap->metric == RULE_STILL && r->config->wall_hz == 0)
+			refuse_line(r, trap->line,
+				"the metric still needs visits to threads that wait: [sample] wall "
+				"is 0");
 	}
 	return r->err;
 }

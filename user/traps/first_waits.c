@@ -14,6 +14,7 @@
 
 #define ROWS 8 /* shown at most; and of idle threads */
 #define ROWS_IDLE 3
+#define ROWS_MAX 4096 /* different ones; further ones are one sum */
 #define FRAMES 32 /* of a stack that are shown */
 #define LINE 96   /* columns */
 #define THREADS_MIN .005
@@ -32,6 +33,7 @@ struct rows {
 	struct buf texts;
 	struct hash by_text, seen; /* a row and a thread */
 	VEC(struct row) all;
+	double further; /* threads of rows above ROWS_MAX, after it fired */
 };
 
 static void rows_done(struct rows *rows)
@@ -126,7 +128,7 @@ static bool is_idle(const struct profile *p, uint32_t labels)
 	return key != PROFILE_NO_KEY && *profile_label_text(p, labels, key);
 }
 
-/* The row of such a stack. -ENOMEM. */
+/* The row of such a stack. -ENOSPC: there are ROWS_MAX others; -ENOMEM. */
 static int find_row(
 	struct rows *rows, const struct profile *p, const struct profile_sample *s, size_t *index)
 {
@@ -149,6 +151,10 @@ static int find_row(
 		rows->texts.len = row.text;
 		*index = *known;
 		return 0;
+	}
+	if (rows->all.len == ROWS_MAX) {
+		rows->texts.len = row.text;
+		return -ENOSPC;
 	}
 	*index = rows->all.len;
 	slot = vec_add(&rows->all);
@@ -191,6 +197,11 @@ static int add_waits(struct rows *rows, const struct trap_waits *waits, bool aft
 		if (s->kind != wall)
 			continue;
 		err = find_row(rows, &waits->profile, s, &index);
+		if (err == -ENOSPC) {
+			rows->further += after ? threads : 0;
+			err = 0;
+			continue;
+		}
 		if (err == 0)
 			err = note_thread(rows, index, waits, s->labels);
 		if (err < 0)
@@ -274,8 +285,8 @@ static void put_row(const struct rows *rows, const struct row *row, const struct
 static void put_rows(const struct rows *rows, bool idle, size_t most, const struct profile *earlier,
 	struct buf *out)
 {
-	size_t shown = 0, left = 0;
-	double left_threads = 0;
+	size_t shown = 0;
+	double left_threads = idle ? 0 : rows->further;
 
 	vec_each (&rows->all, row) {
 		if (row->idle != idle || (row->before < THREADS_MIN && row->after < THREADS_MIN))
@@ -288,12 +299,11 @@ static void put_rows(const struct rows *rows, bool idle, size_t most, const stru
 			put_row(rows, row, earlier, out);
 			shown++;
 		} else {
-			left++;
 			left_threads += row->after;
 		}
 	}
-	if (left > 0)
-		buf_printf(out, "  %18.2f  in %zu more places\n", left_threads, left);
+	if (left_threads >= THREADS_MIN)
+		buf_printf(out, "  %18.2f  in other places\n", left_threads);
 }
 
 int first_waits_put(const struct trap_capture *c, const struct profile *earlier, struct buf *out)
