@@ -14,10 +14,10 @@
 #include "base/vec.h"
 #include "containers/containers.h"
 #include "sampler/tally.h"
+#include "waiting/visit_pace.h"
 #include "waiting/visitor.h"
 
 #define AGAIN_NS (10 * NSEC_PER_SEC)
-#define VARIES 5 /* the time between visits by one part in so many, in both directions */
 
 struct wall_thread {
 	uint64_t start_ns;
@@ -40,8 +40,10 @@ struct walls {
 	VEC(struct wall_thread) threads;
 	struct hash by_thread; /* tid and start → index */
 	struct share room;
-	uint64_t period_ns, due_ns, last_ns; /* last_ns: the visit before began; 0: there is none */
-	uint32_t pass, random, part;
+	struct visit_pace pace;
+	uint64_t due_ns, last_ns; /* last_ns: the visit before began; 0: there is none */
+	uint64_t apart_ns;        /* between the latest visits' begins, an average; 0: one visit */
+	uint32_t pass;
 	bool user;          /* with user halves */
 	bool lacks;         /* a thread is the same as one that is not known here */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
@@ -61,10 +63,8 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 	w->sampler = sampler;
 	w->tally = tally;
 	w->containers = containers;
-	w->period_ns = NSEC_PER_SEC / options->hz;
-	w->part = options->part;
 	w->user = options->user;
-	w->random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
+	visit_pace_init(&w->pace, options->hz, options->part, (uint32_t)clock_ns(CLOCK_MONOTONIC));
 	err = visitor_open(sampler, &w->visitor, why);
 	if (err < 0) {
 		free(w);
@@ -258,15 +258,15 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	return err;
 }
 
-static uint64_t next_period_ns(struct walls *w, uint64_t took_ns)
+static void note_rate(struct walls *w, uint64_t began_ns)
 {
-	uint64_t period_ns = took_ns * w->part > w->period_ns ? took_ns * w->part : w->period_ns;
-	uint64_t part_ns = period_ns / VARIES;
+	uint64_t apart_ns = began_ns - w->last_ns;
 
-	w->random ^= w->random << 13;
-	w->random ^= w->random >> 17;
-	w->random ^= w->random << 5;
-	return period_ns - part_ns + (uint64_t)w->random * 2 * part_ns / UINT32_MAX;
+	if (w->last_ns == 0 || apart_ns == 0)
+		return;
+	w->apart_ns = w->apart_ns == 0 ? apart_ns
+				       : w->apart_ns - w->apart_ns / VISIT_PACE_AVERAGE +
+						 apart_ns / VISIT_PACE_AVERAGE;
 }
 
 int walls_visit(struct walls *w)
@@ -297,8 +297,9 @@ int walls_visit(struct walls *w)
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	w->stats.visits++;
 	w->stats.cpu_ns += cpu_ns;
+	note_rate(w, began_ns);
 	w->last_ns = began_ns;
-	w->due_ns = began_ns + next_period_ns(w, cpu_ns);
+	w->due_ns = began_ns + visit_pace_next_ns(&w->pace, cpu_ns);
 	return err;
 }
 
@@ -332,4 +333,6 @@ int walls_each(const struct walls *w, walls_fn *fn, void *ctx)
 void walls_stats(const struct walls *w, struct walls_stats *out)
 {
 	*out = w ? w->stats : (struct walls_stats){ 0 };
+	if (w && w->apart_ns > 0)
+		out->hz = (double)NSEC_PER_SEC / (double)w->apart_ns;
 }

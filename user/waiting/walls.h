@@ -5,7 +5,8 @@
  * length, and the sum over many visits has no bias. Who had the CPU that the visitor took waits for
  * that alone, and is given the CPU time of this process. Time on a CPU belongs to CPU samples. The
  * time between visits varies by a fifth, so that nobody who sleeps with the same period hides from
- * them. Visits take a part of one CPU at most: with many threads they are rarer. */
+ * them. Visits take a part of one CPU at most (waiting/visit_pace.h): with many threads they are
+ * rarer. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct walls_stats {
 	uint64_t waiting_ns, lost_ns;  /* waits that were counted; without a known stack */
 	uint64_t refused;              /* threads that found no room, added up */
 	uint64_t cpu_ns;               /* of all visits */
+	double hz;                     /* rate of the latest visits; 0: less than two */
 };
 
 struct walls_options {
