@@ -36,7 +36,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/inline/frames.c tests/tools/maps_of.c \
-            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/table_check.c tests/tools/thread_times.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
+            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/sleepable.c tests/tools/table_check.c tests/tools/thread_times.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
