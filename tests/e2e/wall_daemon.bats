@@ -34,6 +34,29 @@ has_waits() {
 	between "$visits" 2 100000 visits
 }
 
+# As tools/soak and tools/hostile read the store.
+balances() {
+	"$python" - "$repo/tools" "$tmp/store" <<-'END'
+		import pathlib, sys
+		sys.dont_write_bytecode = True
+		sys.path.insert(0, sys.argv[1])
+		from bench_parts.daemon import segments
+		all_of = segments(pathlib.Path(sys.argv[2]))
+		waits = [{k['name']: k['samples'] for k in s.get('kinds', [])}.get('wall', 0) for s in all_of]
+		counted = [s['account']['wall']['waiting_ns'] for s in all_of]
+		print(waits, counted, [s['account']['wall']['hz'] for s in all_of])
+		assert sum(waits) > 0 and waits == counted
+		assert all(0 < s['account']['wall']['hz'] < 3 for s in all_of[1:])
+	END
+}
+
+@test "each interval's waits are those that its account counted, and it has the rate of visits" {
+	interval=1s serve
+	wait_until 20 has_profiles 4
+	kill -TERM "$pid"
+	balances
+}
+
 has_profiles() {
 	[ "$(find "$tmp/store" -name '*.folded.zst' | wc -l)" -ge "$1" ]
 }

@@ -8,7 +8,6 @@ from bench_parts.processes import cpu_seconds, read, tree
 from bench_parts.programs import Skip, perf_event_programs
 
 INTERVAL = 60  # the default, in seconds
-ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
 
 
 def sleeps(pid):
@@ -97,17 +96,21 @@ def look(pid):
             'bpf_bytes': sum(bpf_numbers(pids, 'map', 'memlock').values())}
 
 
+def unpacked(data):
+    """Where the store has waits, the account is compressed."""
+    if data[:4] != b'\x28\xb5\x2f\xfd':
+        return data
+    return subprocess.run(['zstd', '-dcq'], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
 def segments(store):
-    """Heads and accounts, by start: the two skippable frames in front, the second one packed where there are waits."""
+    """Heads and accounts, by start: the two skippable frames in front."""
     out = []
     for path in store.glob('*.folded.zst'):
         data, at, parts = path.read_bytes(), 0, []
         for _ in range(2):
             size = int.from_bytes(data[at + 4:at + 8], 'little')
-            part = data[at + 8:at + 8 + size]
-            if part.startswith(ZSTD_MAGIC):
-                part = subprocess.run(['zstd', '-dc'], input=part, capture_output=True, check=True).stdout
-            parts.append(json.loads(part))
+            parts.append(json.loads(unpacked(data[at + 8:at + 8 + size])))
             at += 8 + size
         parts[0]['bytes'], parts[0]['account'] = len(data), parts[1]
         out.append(parts[0])
