@@ -11,7 +11,7 @@ load ../e2e/lib
 # visits N [VISITS_AGAIN]: all threads of the host, in $tmp/f, and lines in $tmp/visits.
 visits() {
 	local stoker=${targets%/targets}/tools/stoker-visits
-	env VISITS="$1" ${2:+VISITS_AGAIN=1} timeout 120 "$stoker" record -a -d 4 --interval 2 --by comm \
+	env VISITS="$1" ${2:+VISITS_AGAIN=1} timeout 120 "$stoker" record -a -d 2 --interval 1 --by comm \
 		-o "$tmp/f.%s" --stats "$tmp/s" 2>"$tmp/visits"
 	cat "$tmp"/f.* >"$tmp/f"
 	rm "$tmp"/f.*
@@ -76,10 +76,10 @@ watch() {
 	local began
 	meter "$spin"
 	start_record -a -F 99 -e cpu,wall=5 --by comm -o "$tmp/$1.stoker" --stats "$tmp/$1.json"
-	timeout 30 "${targets%/targets}/tools/sleepable" 4 >"$tmp/turns" || {
+	timeout 100 "${targets%/targets}/tools/sleepable" 3 >"$tmp/turns" || {
 		[ $? -eq 77 ] && echo 'no BPF programs that sleep here'
 	}
-	timeout 5 ps -eLo comm,args >"$tmp/ps"
+	timeout 20 ps -eLo comm,args >"$tmp/ps"
 	began=${EPOCHREALTIME/./}
 	stop_record TERM
 	ended=$(((${EPOCHREALTIME/./} - began) / 1000))
@@ -97,7 +97,7 @@ unseen_ms() {
 }
 
 @test "others are visited and sampled as they are without, programs that sleep come and go, and it ends in 2 s" {
-	local name unseen before=0 spin
+	local unseen before longest spin
 	need jq
 	# By names of their own: others on this host may run the same.
 	cp "$(target sleepers)" "$tmp/sleep$$"
@@ -107,6 +107,7 @@ unseen_ms() {
 	spin=$pid
 	watch without
 	before=$(unseen_ms without)
+	longest=$(awk '{ print $4 }' "$tmp/turns")
 	start_absent
 	watch with
 	[ "$ended" -le 2000 ]
@@ -116,9 +117,11 @@ unseen_ms() {
 	unseen=$(unseen_ms with)
 	echo "others were not seen for $before ms without, for $unseen ms with"
 	between "$unseen" -100 $((before + 1000)) unseen
-	jq -e '.wall.hz >= 2.5 and .wall.refused == 0' "$tmp/with.json"
+	jq -e --slurpfile without "$tmp/without.json" \
+		'.wall.hz >= $without[0].wall.hz / 2 and .wall.refused == 0' "$tmp/with.json"
 	[ "$(grep -c absent "$tmp/ps")" -gt 50 ]
-	[ ! -s "$tmp/turns" ] || awk '{ exit !($2 >= 4 && $4 <= 2000) }' "$tmp/turns"
+	# A loaded host may take long without, too.
+	[ ! -s "$tmp/turns" ] || awk -v before="$longest" '{ exit !($4 <= 2000 + 2 * before) }' "$tmp/turns"
 	[ "$(folded_count "$tmp/with.wall" '^absent-file;')" -gt 0 ]
 	[ "$(folded_count "$tmp/with.wall" '^absent-(file|fault);.*absent_wait')" -eq 0 ]
 }

@@ -18,7 +18,7 @@ STOKER = os.environ.get('STOKER', str(ROOT / 'stoker'))
 BUILD = pathlib.Path(os.environ.get('BUILD', ROOT / '.build')).resolve()
 
 
-WARM_S = 30  # each stack is walked once, and what it needs is looked up
+WARM_S = 90  # each stack is walked once, and the average of the visits that pay for it has passed
 MEASURED_S = 60
 TIMES_EVERY_NS, TIMES_PART = 10e9, 1000  # WAITING_EVERY_NS and WAITING_PART
 ROUNDS = 12
