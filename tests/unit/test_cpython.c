@@ -46,6 +46,7 @@ static bool find(uint32_t version, const uint64_t *words)
 		put_word(&m, 8 * i, words[i]);
 	assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
 	found = cpython_find(&image, &facts);
+	image_done(&image);
 	make_elf_done(&m);
 	return found;
 }

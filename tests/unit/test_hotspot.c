@@ -89,6 +89,7 @@ static bool find(bool last, enum hotspot_field without, uint64_t spoil_at, uint6
 		put_word((uint32_t)spoil_at, word);
 	assert_int_equal(image_init(&image, made.file.data, made.file.len, &why), 0);
 	found = hotspot_find(&image, &facts);
+	image_done(&image);
 	make_elf_done(&made);
 	return found;
 }

@@ -31,6 +31,7 @@ struct turn {
 	uint64_t value; /* CPU samples; 1 for a stack of another kind */
 	double part;    /* of all values of its kind */
 	uint32_t sample;
+	bool cpu; /* a CPU sample: those lose their stacks last, whatever else there is */
 };
 
 struct fit {
@@ -75,6 +76,8 @@ static int by_account(const void *a, const void *b)
 
 	if (x->account != y->account)
 		return x->account < y->account ? -1 : 1;
+	if (x->cpu != y->cpu)
+		return x->cpu ? -1 : 1;
 	if (x->part != y->part)
 		return x->part > y->part ? -1 : 1;
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
@@ -113,7 +116,8 @@ static int fit_init(struct fit *f)
 		f->turns[i] = (struct turn){ .account = account_of(f, sample->labels),
 			.value = sample->kind == 0 ? sample->value : 1,
 			.part = (double)sample->value / (totals[sample->kind] + 1),
-			.sample = i };
+			.sample = i,
+			.cpu = sample->kind == 0 };
 	}
 	qsort(f->turns, p->samples.len, sizeof(*f->turns), by_account);
 	return 0;

@@ -63,7 +63,7 @@ bool words_hex(struct bytes word, uint64_t *out)
 
 bool words_is(struct bytes b, const char *text)
 {
-	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
+	return b.len == strlen(text) && (b.len == 0 || memcmp(b.data, text, b.len) == 0);
 }
 
 bool words_begins(struct bytes b, const char *text)
