@@ -29,7 +29,8 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	struct task_struct___on_cpu *smp = (void *)task;
 
-	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ(smp, on_cpu);
+	/* An int, and a byte among others in Linux 7. */
+	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(smp, on_cpu);
 }
 
 /* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */

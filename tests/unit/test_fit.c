@@ -436,6 +436,33 @@ static void large_units_do_not_push_out_small_ones(void **state)
 	profile_done(&h.p);
 }
 
+/* Each wait is a larger part of its kind than any of the CPU samples of theirs. */
+static void waits_do_not_push_out_what_ran(void **state)
+{
+	const struct fit_limits limits = { UINT64_MAX / 4, 60000 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct fit_result result;
+	size_t ran;
+	uint32_t wall;
+	struct host h;
+
+	(void)state;
+	make_host(&h, 0, 0);
+	put_random(&h, HOSTILE, 10, 50);
+	ran = h.p.samples.len;
+	put_random(&h, HOSTILE, 1000, 50);
+	assert_int_equal(profile_kind(&h.p, "wall", 4, &wall), 0);
+	for (size_t i = ran; i < h.p.samples.len; i++) {
+		h.p.samples.data[i].kind = wall;
+		h.p.samples.data[i].value = 1000000000;
+	}
+	fit(&h, &limits, &result);
+	write_text(&h, &text); /* of what ran */
+	assert_null(strstr(text.data, "[names left out]"));
+	assert_true(result.samples_left_out > 0);
+	profile_done(&h.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +475,7 @@ int main(void)
 		cmocka_unit_test(what_fits_is_left_alone),
 		cmocka_unit_test(rare_stacks_are_left_out_first),
 		cmocka_unit_test(large_units_do_not_push_out_small_ones),
+		cmocka_unit_test(waits_do_not_push_out_what_ran),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
