@@ -4,6 +4,7 @@
 # seconds: 120
 
 load ../e2e/lib
+load accounts
 
 # start_in CGROUP COMMAND...: in a cgroup of its own; returns when it says ready.
 start_in() {
@@ -40,7 +41,7 @@ has_segments() {
 	[ "$(cat "$tmp"/store/*.folded.zst | wc -c)" -lt $((len * 80000)) ]
 	[ "$(folded_count "$tmp/f" ';jitmap;.*jit_alpha')" -gt 0 ]
 	[ "$(folded_count "$tmp/f" ';jitmap;.*names left out')" -eq 0 ]
-	grep -aohE '"(left_out|names_cut)": *[1-9][0-9]*' "$tmp"/store/*.folded.zst
+	accounts "$tmp/store" | grep -oE '"(left_out|names_cut)": *[1-9][0-9]*'
 }
 
 # start_late NAME COMMAND...: in a cgroup of its own, after the hostile one; sampled for a while.

@@ -6,6 +6,7 @@
 # seconds: 25
 
 load ../e2e/lib
+load accounts
 
 hz=999
 
@@ -58,7 +59,7 @@ cost_of() {
 
 # In an interval's account.
 has_limited() {
-	grep -aqE '"limited": *[1-9]' "$tmp"/store/*.folded.zst
+	accounts "$tmp/store" | grep -qE '"limited": *[1-9]'
 }
 
 @test "a container of deep stacks has its own cut, and costs no other a sample" {
