@@ -59,8 +59,8 @@ __u32 visit_salt = 0;     /* raised when stacks that were sent are lost */
 struct visit_slot {
 	u64 mark; /* of the thread and its switches */
 	u32 tid;
-	u16 until;   /* second, its low bits: walked again then */
-	u16 seconds; /* from the walk to that */
+	u32 until : 24;  /* second, its low bits: walked again then */
+	u32 seconds : 8; /* from the walk to that */
 };
 
 struct visit_set {
@@ -195,7 +195,7 @@ static __always_inline u64 mark_of(const struct visit_record *r)
 
 static __always_inline bool slot_is_over(const struct visit_slot *slot)
 {
-	return (s16)(slot->until - (u16)second) <= 0;
+	return slot->tid == 0 || (s32)((slot->until - second) << 8) <= 0;
 }
 
 /* The thread's slot, or one that it may have; NULL: none is free. */

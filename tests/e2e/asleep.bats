@@ -84,6 +84,7 @@ target = cgroup $cgroup" serve
 	local before began turns made=0
 	make_cgroup busy
 	interval="1h
+wall = 0
 target = cgroup $cgroup" serve
 	wait_until 60 sleeps_for 3000
 	before=$(wakeups "$daemon") began=${EPOCHREALTIME/./}
