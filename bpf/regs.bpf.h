@@ -17,7 +17,7 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 		bpf_core_type_size(struct pt_regs);
 }
 
-/* The registers at the entry to the kernel: of the current task, or of one that has no CPU. As
+/* Registers of a task at its entry to the kernel; the task is the current one, or has no CPU. As
  * regs_user. */
 static __always_inline u32 regs_at_entry(
 	struct task_struct *task, arch_user_regs *scratch, struct unwind_regs *out)

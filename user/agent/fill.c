@@ -15,7 +15,6 @@
 #include "profile/fit.h"
 #include "waiting/wait_state.h"
 
-#define IDLE_KEY "idle"
 #define CALLS_PART 4 /* of the time for names: checks of calls have no more */
 
 static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
@@ -49,8 +48,8 @@ static int make_labels(struct fill *fill, const struct tally_task *task, uint32_
 		&labels, PROFILE_KEY_TID, task->key.tid ? (int32_t)task->key.tid : -1);
 	profile_labels_set_number(&labels, PROFILE_KEY_CPU, (int32_t)cpu - 1);
 	if (err == 0 && idle)
-		err = profile_labels_put(
-			fill->profile, &labels, IDLE_KEY, strlen(IDLE_KEY), "yes", 3);
+		err = profile_labels_put(fill->profile, &labels, PROFILE_IDLE_KEY,
+			strlen(PROFILE_IDLE_KEY), "yes", 3);
 	if (err == 0)
 		err = profile_labels(fill->profile, &labels, id);
 	return err < 0 ? err : put_account(fill, *id, names.account);

@@ -266,7 +266,7 @@ static struct bytes without_mark(struct bytes text)
 	return cursor_bytes(&c, cursor_left(&c));
 }
 
-/* Of what names its kinds. */
+/* In a file that names its kinds. */
 static int choose_own_kinds(const struct input *input, struct profile *out, struct why *why)
 {
 	_cleanup_(buf_done) struct buf has = BUF_INIT;

@@ -54,7 +54,7 @@ static const struct source *find(const char *word)
 	return NULL;
 }
 
-/* The text of one source. last: the one before it, NULL if there is none. */
+/* Adds one source. last: the source before it; NULL: it is the first. */
 static int add(
 	struct sources *sources, const char *word, const struct source **last, struct why *why)
 {

@@ -326,3 +326,10 @@ uint32_t profile_labels_free(const struct profile *p, uint32_t id)
 
 	return set->len > 0 ? count_free(p->label_list.data + set->first, set->len) : 0;
 }
+
+bool profile_labels_idle(const struct profile *p, uint32_t id)
+{
+	uint32_t key = profile_key_find(p, PROFILE_IDLE_KEY, strlen(PROFILE_IDLE_KEY));
+
+	return key != PROFILE_NO_KEY && *profile_label_text(p, id, key);
+}

@@ -497,7 +497,7 @@ static int read_piece(struct reader *r, struct bytes piece)
 	return err == 0 && cursor_left(&c) > 0 ? -EBADMSG : err;
 }
 
-/* The content of the next skippable frame; empty: there is none. */
+/* The content of the next skippable frame; empty at the end of the file. */
 static struct bytes next_frame(struct cursor *c)
 {
 	uint32_t magic = cursor_u32(c), size = cursor_u32(c);

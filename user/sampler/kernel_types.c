@@ -19,8 +19,6 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/vec.h"
-#include "bpf/abi.h"
-#include "sample.skel.h"
 #include "sampler/kernel_features.h"
 
 #define FLAVOR_LEN 3 /* of `___` */
@@ -253,27 +251,26 @@ int kernel_types_write(const struct btf *kernel, const struct btf *object, int f
 
 /* Without a path libbpf also looks for types that the kernel lacks among those of its modules, and
  * fails if it may not: that takes CAP_SYS_ADMIN, which we do not have. */
-static int open_object(const char *path, struct sample_bpf **out)
+static int open_object(
+	const char *path, kernel_types_fn *open, void *ctx, struct bpf_object **out)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
 
-	sample_bpf__destroy(*out);
-	*out = sample_bpf__open_opts(&opts);
-	return *out ? 0 : -errno;
+	return open(ctx, &opts, out);
 }
 
-int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd)
+int kernel_types_open(const struct btf *kernel, kernel_types_fn *open, void *ctx, int *fd)
 {
+	struct bpf_object *object;
 	char path[64];
 	int err;
 
-	*out = NULL;
 	*fd = fd_memory("types");
 	if (*fd < 0)
 		return *fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-	err = open_object(path, out);
-	if (*out)
-		err = kernel_types_write(kernel, bpf_object__btf((*out)->obj), *fd);
-	return err == -EFBIG ? open_object(KERNEL_FEATURES_BTF, out) : err;
+	err = open_object(path, open, ctx, &object);
+	if (err == 0)
+		err = kernel_types_write(kernel, bpf_object__btf(object), *fd);
+	return err == -EFBIG ? open_object(KERNEL_FEATURES_BTF, open, ctx, &object) : err;
 }

@@ -15,8 +15,11 @@ int kernel_types_pick(const struct btf *kernel, const struct btf *object, struct
  * room; other -errno. */
 int kernel_types_write(const struct btf *kernel, const struct btf *object, int fd);
 
-struct sample_bpf;
-/* Opens our own object to be relocated by them. *fd has them, and stays open until the object is
- * loaded; both are the caller's. Where a limit of file sizes leaves no room, libbpf compares all
- * types. */
-int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd);
+struct bpf_object;
+struct bpf_object_open_opts;
+/* Opens an object of ours with these options, in place of one that ctx has already. 0 or -errno. */
+typedef int kernel_types_fn(
+	void *ctx, const struct bpf_object_open_opts *opts, struct bpf_object **out);
+/* Opens it to be relocated by them. *fd has them, and stays open until the object is loaded; it is
+ * the caller's. Where a limit of file sizes leaves no room, libbpf compares all types. */
+int kernel_types_open(const struct btf *kernel, kernel_types_fn *open, void *ctx, int *fd);

@@ -178,11 +178,24 @@ static int explain_load(
 		libbpf->text[0] ? libbpf->text : err_text(err));
 }
 
+static int open_skeleton(
+	void *ctx, const struct bpf_object_open_opts *opts, struct bpf_object **out)
+{
+	struct sampler *s = ctx;
+
+	sample_bpf__destroy(s->skel);
+	s->skel = sample_bpf__open_opts(opts);
+	if (!s->skel)
+		return -errno;
+	*out = s->skel->obj;
+	return 0;
+}
+
 static int load_skeleton(struct sampler *s, const struct sampler_options *o,
 	const struct kernel_features *kernel, const struct btf *types)
 {
 	_cleanup_fd_ int fd = -1;
-	int err = kernel_types_open(types, &s->skel, &fd);
+	int err = kernel_types_open(types, open_skeleton, s, &fd);
 
 	if (err < 0)
 		return err;

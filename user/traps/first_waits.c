@@ -18,7 +18,6 @@
 #define FRAMES 32 /* of a stack that are shown */
 #define LINE 96   /* columns */
 #define THREADS_MIN .005
-#define IDLE_KEY "idle"
 
 struct row {
 	size_t text, len;        /* of the stack, in texts */
@@ -77,7 +76,9 @@ static bool is_runtime_name(const char *name)
 	return begins_with(name, names);
 }
 
-bool first_waits_is_own(const struct profile *p, const struct profile_frame *frame)
+/* Is the frame of the program's own code, and not of a C library, a language's or its runtime's?
+ * That is known by names of files and of packages. */
+static bool is_own(const struct profile *p, const struct profile_frame *frame)
 {
 	const char *name = profile_text(p, frame->name);
 
@@ -104,7 +105,7 @@ static void put_stack(const struct profile *p, uint32_t stack, struct buf *out, 
 
 		if (is_silent(p, frame))
 			continue;
-		if (!**own && first_waits_is_own(p, frame))
+		if (!**own && is_own(p, frame))
 			*own = profile_text(p, frame->name);
 		if (shown++ > 0)
 			buf_puts(out, " < ");
@@ -121,13 +122,6 @@ static const char *state_of(const struct profile *p, uint32_t stack)
 
 /* ---- grouping -------------------------------------------------------------------------------- */
 
-static bool is_idle(const struct profile *p, uint32_t labels)
-{
-	uint32_t key = profile_key_find(p, IDLE_KEY, strlen(IDLE_KEY));
-
-	return key != PROFILE_NO_KEY && *profile_label_text(p, labels, key);
-}
-
 /* The row of such a stack. -ENOSPC: there are ROWS_MAX others; -ENOMEM. */
 static int find_row(
 	struct rows *rows, const struct profile *p, const struct profile_sample *s, size_t *index)
@@ -135,7 +129,7 @@ static int find_row(
 	struct row row = { .text = rows->texts.len,
 		.state = state_of(p, s->stack),
 		.own = "",
-		.idle = is_idle(p, s->labels) };
+		.idle = profile_labels_idle(p, s->labels) };
 	const uint64_t *known;
 	uint64_t hash;
 	struct row *slot;
@@ -251,7 +245,7 @@ static void put_wrapped(const char *text, size_t len, struct buf *out)
 		size_t part = len;
 
 		if (part > LINE)
-			for (part = LINE; part > 0 && memcmp(text + part, " < ", 3) != 0; part--)
+			for (part = LINE; part > 0 && strncmp(text + part, " < ", 3) != 0; part--)
 				;
 		if (part == 0)
 			part = len;

@@ -9,6 +9,3 @@
 /* earlier: NULL, or with the subject's waits from a store. 0 or -ENOMEM. */
 int first_waits_put(
 	const struct trap_capture *capture, const struct profile *earlier, struct buf *out);
-/* Is the frame of the program's own code, and not of a C library, a language's or its runtime's?
- * That is known by names of files and of packages. */
-bool first_waits_is_own(const struct profile *profile, const struct profile_frame *frame);

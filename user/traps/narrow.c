@@ -66,3 +66,16 @@ int narrow_add_slice(const struct profile *p, const struct thread_pids *pids, st
 	vec_done(&part.samples);
 	return err;
 }
+
+/* No ticks: their range is empty. */
+int narrow_add_waits(const struct profile *p, const struct thread_whose *whose,
+	const struct thread_pids *pids, struct profile *out)
+{
+	struct slice slice = { .container = whose->container,
+		.pod = whose->pod,
+		.namespace_ = whose->namespace_,
+		.other_kinds = true };
+
+	return whose->pid || whose->comm ? narrow_add_slice(p, pids, &slice, out)
+					 : profile_add_slice(p, &slice, out);
+}

@@ -7,12 +7,10 @@
 
 #include "base/hash.h"
 #include "base/own.h"
-#include "profile/slice.h"
 #include "traps/narrow.h"
 #include "waiting/walls.h"
 
 #define INTERVAL_MIN_NS (5 * NSEC_PER_SEC)
-#define IDLE_KEY "idle"
 
 uint64_t still_interval_ns(uint64_t least_ns)
 {
@@ -34,20 +32,15 @@ static int note(void *ctx, uint32_t tid, uint64_t still_ns)
 /* The subject's waits alone. */
 static int cut(const struct still *s, const struct watch_sources *from, struct profile *out)
 {
-	struct slice slice = { .container = s->whose.container,
-		.pod = s->whose.pod,
-		.namespace_ = s->whose.namespace_,
-		.other_kinds = true };
 	struct thread_pids pids = { 0 };
 	struct thread_time time;
 	int err;
 
-	if (!s->whose.pid && !s->whose.comm)
-		return profile_add_slice(s->profile, &slice, out);
-	if (!thread_times_of(
-		    from->times, from->waiting, from->containers, &s->whose, &time, &pids))
+	if ((s->whose.pid || s->whose.comm) &&
+		!thread_times_of(
+			from->times, from->waiting, from->containers, &s->whose, &time, &pids))
 		return -ENOENT;
-	err = narrow_add_slice(s->profile, &pids, &slice, out);
+	err = narrow_add_waits(s->profile, &s->whose, &pids, out);
 	vec_done(&pids);
 	return err;
 }
@@ -55,7 +48,6 @@ static int cut(const struct still *s, const struct watch_sources *from, struct p
 static int count(const struct profile *p, const struct hash *still, uint64_t *permille)
 {
 	uint32_t wall = profile_kind_find(p, PROFILE_WALL, strlen(PROFILE_WALL));
-	uint32_t idle = profile_key_find(p, IDLE_KEY, strlen(IDLE_KEY));
 	struct hash threads = HASH_INIT;
 	uint64_t stuck = 0;
 	int err = 0;
@@ -68,8 +60,7 @@ static int count(const struct profile *p, const struct hash *still, uint64_t *pe
 		err = hash_put(&threads, (uint64_t)tid, 1);
 		if (err < 0)
 			break;
-		stuck += hash_find(still, (uint64_t)tid) &&
-			(idle == PROFILE_NO_KEY || !*profile_label_text(p, sample->labels, idle));
+		stuck += hash_find(still, (uint64_t)tid) && !profile_labels_idle(p, sample->labels);
 	}
 	if (err == 0 && threads.len == 0)
 		err = -ENOENT;

@@ -41,7 +41,7 @@ struct thread_pids {
 	size_t len, cap;
 };
 
-/* Visits when it is due. True: there was a visit. waiting may be NULL: there is none. */
+/* Makes a visit if one is due. False: none was, or waiting is NULL. */
 bool thread_times_visit(struct thread_times *times, struct waiting *waiting,
 	struct containers *containers, uint64_t now_ns);
 /* False: nothing is known of it, because it has no thread, was not there at the visit before, or

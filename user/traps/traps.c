@@ -312,33 +312,17 @@ static void note_rate(struct trap_capture *c, const struct profile *profile)
 	c->rates[c->rates_len++] = (struct trap_rate){ since_ns, hz };
 }
 
-static int add_slice(const struct trap_capture *c, const struct profile *profile,
-	struct slice *slice, struct profile *out)
-{
-	return c->pid || c->rule.comm[0] ? narrow_add_slice(profile, &c->pids, slice, out)
-					 : profile_add_slice(profile, slice, out);
-}
-
-/* No ticks: their range is empty. */
-static int add_waits(
-	const struct trap_capture *c, const struct profile *profile, struct trap_waits *waits)
-{
-	struct slice slice = { .container = c->container,
-		.pod = c->pod,
-		.namespace_ = c->namespace_,
-		.other_kinds = true };
-
-	waits->past_ns += profile->duration_ns;
-	return add_slice(c, profile, &slice, &waits->profile);
-}
-
 static int add(struct trap_capture *c, const struct profile *profile, struct trap_waits *waits)
 {
+	const struct thread_whose whose = whose_of(c);
 	int err;
 
 	note_rate(c, profile);
-	err = add_slice(c, profile, &c->slice, &c->profile);
-	return err < 0 ? err : add_waits(c, profile, waits);
+	err = whose.pid || whose.comm
+		? narrow_add_slice(profile, &c->pids, &c->slice, &c->profile)
+		: profile_add_slice(profile, &c->slice, &c->profile);
+	waits->past_ns += profile->duration_ns;
+	return err < 0 ? err : narrow_add_waits(profile, &whose, &c->pids, &waits->profile);
 }
 
 /* Fills in what is known of the capture when it begins. */

@@ -16,9 +16,8 @@
 #include "containers/containers.h"
 
 #define AGAIN_NS (10 * NSEC_PER_SEC) /* a pod's name may come without a change */
-#define WATCHES_WANTED_PART                                                  \
-	100 /* of the time: threads that wanted a CPU for less have no value \
-	     */
+/* Threads that wanted a CPU for less than one part in so many of the time have no value. */
+#define WATCHES_WANTED_PART 100
 
 struct candidate {
 	uint32_t rule;

@@ -29,28 +29,17 @@ struct thread_reader {
 	uint32_t pass;
 };
 
-/* libbpf finds the types in the file when it loads the object. */
-static int open_object(struct thread_reader *r, const struct btf *types, int *fd)
+static int open_skeleton(
+	void *ctx, const struct bpf_object_open_opts *opts, struct bpf_object **out)
 {
-	char path[64];
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
-	int err;
+	struct thread_reader *r = ctx;
 
-	*fd = fd_memory("types");
-	if (*fd < 0)
-		return *fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-	r->skel = threads_bpf__open_opts(&opts);
+	threads_bpf__destroy(r->skel);
+	r->skel = threads_bpf__open_opts(opts);
 	if (!r->skel)
 		return -errno;
-	err = kernel_types_write(types, bpf_object__btf(r->skel->obj), *fd);
-	if (err != -EFBIG)
-		return err;
-	/* A limit of file sizes: libbpf compares all types. */
-	threads_bpf__destroy(r->skel);
-	opts.btf_custom_path = KERNEL_FEATURES_BTF;
-	r->skel = threads_bpf__open_opts(&opts);
-	return r->skel ? 0 : -errno;
+	*out = r->skel->obj;
+	return 0;
 }
 
 static void configure(struct thread_reader *r, const struct thread_reader_options *options)
@@ -67,7 +56,7 @@ static int load(struct thread_reader *r, const struct thread_reader_options *opt
 	const struct btf *types)
 {
 	_cleanup_fd_ int fd = -1;
-	int err = open_object(r, types, &fd);
+	int err = kernel_types_open(types, open_skeleton, r, &fd);
 
 	if (err < 0)
 		return err;

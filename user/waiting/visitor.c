@@ -44,26 +44,17 @@ struct visitor {
 
 /* ---- loading ------------------------------------------------------------------------------- */
 
-static int open_object(struct visitor *v, const struct btf *types, int *fd)
+static int open_skeleton(
+	void *ctx, const struct bpf_object_open_opts *opts, struct bpf_object **out)
 {
-	char path[64];
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
-	int err;
+	struct visitor *v = ctx;
 
-	*fd = fd_memory("types");
-	if (*fd < 0)
-		return *fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-	v->own = visit_bpf__open_opts(&opts);
+	visit_bpf__destroy(v->own);
+	v->own = visit_bpf__open_opts(opts);
 	if (!v->own)
 		return -errno;
-	err = kernel_types_write(types, bpf_object__btf(v->own->obj), *fd);
-	if (err != -EFBIG)
-		return err;
-	visit_bpf__destroy(v->own);
-	opts.btf_custom_path = KERNEL_FEATURES_BTF;
-	v->own = visit_bpf__open_opts(&opts);
-	return v->own ? 0 : -errno;
+	*out = v->own->obj;
+	return 0;
 }
 
 static bool is_own(const struct visitor *v, const struct bpf_map *map)
@@ -116,7 +107,7 @@ static void configure(struct visitor *v)
 static int load(struct visitor *v, const struct btf *types, bool whole)
 {
 	_cleanup_fd_ int fd = -1;
-	int err = open_object(v, types, &fd);
+	int err = kernel_types_open(types, open_skeleton, v, &fd);
 
 	if (err < 0)
 		return err;

@@ -33,7 +33,6 @@ struct wall_thread {
 };
 
 struct walls {
-	struct sampler *sampler;
 	struct tally *tally;
 	struct containers *containers;
 	struct visitor *visitor;
@@ -41,11 +40,11 @@ struct walls {
 	struct hash by_thread; /* tid and start → index */
 	struct share room;
 	struct visit_pace pace;
-	uint64_t due_ns, last_ns; /* last_ns: the visit before began; 0: there is none */
+	uint64_t due_ns, last_ns; /* begins of the next visit, and of the latest; 0: no visit yet */
 	uint64_t apart_ns;        /* between the latest visits' begins, an average; 0: one visit */
 	uint32_t pass;
 	bool user;          /* with user halves */
-	bool lacks;         /* a thread is the same as one that is not known here */
+	bool lacks;         /* BPF sent no stack again that is not in the tally any more */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
 	uint64_t own_ns, own_end_ns; /* CPU time of ours since the visit before; and at this one */
 	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
@@ -60,7 +59,6 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 
 	if (!w)
 		return why_set(why, -ENOMEM, "out of memory");
-	w->sampler = sampler;
 	w->tally = tally;
 	w->containers = containers;
 	w->user = options->user;
@@ -180,7 +178,7 @@ static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
 	return hash_mix(hash_bytes(frames, len * sizeof(*frames)) ^ whose) | 1;
 }
 
-/* Gives the tally the record's stack. False: it has none, or there is no room. */
+/* Gives the tally the record's stack, if it has one and there is room. 0 or -ENOMEM. */
 static int take_stack(struct walls *w, struct wall_thread *thread, const struct visit_record *r,
 	const uint64_t *kernel, const uint64_t *user)
 {

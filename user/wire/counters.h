@@ -188,8 +188,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("wall.visits", U64, walls.visits, "stoker_wall_visits_total", NULL,                      \
 		"Visits to the threads of the target, of -e wall.")                                \
 	X("wall.hz", REAL, walls.hz, "stoker_wall_rate_hertz", NULL,                               \
-		"Rate of the latest visits, in Hz: below the one that was asked for where they "   \
-		"would cost more than their part of a CPU.")                                       \
+		"Rate of the latest visits, in Hz. It falls where visits would take more than "    \
+		"their part of a CPU.")                                                            \
 	X("wall.threads", U64, walls.threads, "stoker_wall_threads_total", NULL,                   \
 		"Threads that were visited, added up.")                                            \
 	X("wall.refused", U64, walls.refused, "stoker_wall_refused_total",                         \
