@@ -86,7 +86,7 @@ load when
 	printf '%s\n' '[sample]' 'interval = 2s' '[store]' "path = $tmp/store" '[http]' 'listen = off' \
 		'[trap pid]' "pid = $spin" 'above = 1%' 'for = 1s' 'before = 3s' 'capture = 1s' \
 		'[trap comm]' 'comm = turns' 'metric = blocked' 'above = 90%' 'for = 1s' \
-		'before = 1s' 'capture = 1s' '[trap host]' 'metric = runnable' 'above = 0.1%' \
+		'before = 1s' 'capture = 3s' '[trap host]' 'metric = runnable' 'above = 0.1%' \
 		'for = 1s' 'before = 3s' 'capture = 1s' >"$tmp/stoker.ini"
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	wait_until 30 says 'trap pid: wrote' "$out"
