@@ -64,7 +64,10 @@ share() {
 	between "$(jq '100 * .wall.complete / .wall.stacks' "$tmp/s")" 99 100 'complete, %'
 	between "$(jq '100 * .wall.lost_ns / (.wall.waiting_ns + .wall.lost_ns)' "$tmp/s")" 0 2 'without a stack, %'
 	# What the account has is what the profile has.
-	[ "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$tmp/wall")" = "$(jq '.wall.waiting_ns / 1000 | floor' "$tmp/s")" ]
+	local profile account
+	profile=$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$tmp/wall")
+	account=$(jq '.wall.waiting_ns / 1000 | floor' "$tmp/s")
+	between "$profile" "$account" "$account" 'us of waiting in the profile'
 }
 
 # near FIGURE TRUTH POINTS
