@@ -38,18 +38,20 @@ __u64 visited = 0; /* address of the task */
 char LICENSE[] SEC("license") = "GPL";
 
 #define VISIT_WALK_GUESS_NS 50000 /* of a walk that is about to begin */
-/* A stack is walked again after so long, then after four times as long, at most the second one:
- * what is known of its language may come late, and its files must stay in use. */
-#define VISIT_SECONDS_FIRST 2
-#define VISIT_SECONDS_MAX 128
-#define VISIT_SECONDS_SPREAD 31 /* so that not all threads do so at once */
+/* A stack is walked again after two seconds, then after four times as long, and so on up to the
+ * last time, for what is known of its language may come late. Threads without a stack go first:
+ * a pass walks others again for so long at most. */
+#define VISIT_AGAIN_NS (VISIT_WALK_NS / 4)
+#define VISIT_SECONDS(walks) (2U << 2 * (walks))
+#define VISIT_WALKS_LAST 5
+#define VISIT_SECONDS_SPREAD 511 /* so that not all threads do so at once */
 
 struct visit_totals visit_totals = {};
 __u64 pass_walk_ns = 0;   /* of all walks of this pass; user space begins a pass with 0 */
 __s64 pass_clock_ns = 0;  /* the scheduler's clock minus CLOCK_MONOTONIC: about; 0: unknown */
 __u64 visit_mark = 0;     /* of the thread: mark_of */
 __u32 visit_keep = 0;     /* the thread has the stack until it switches */
-__u32 visit_salt = 0;     /* raised when stacks that were sent are lost */
+__u32 visit_salt = 0;     /* raised when stacks that were sent, or their files, are lost */
 
 /* Threads whose stacks are known, by their numbers: whoever finds no place is walked at each
  * visit. */
@@ -60,7 +62,7 @@ struct visit_slot {
 	u64 mark; /* of the thread and its switches */
 	u32 tid;
 	u32 until : 24;  /* second, its low bits: walked again then */
-	u32 seconds : 8; /* from the walk to that */
+	u32 walks : 8;   /* of the same stack before, VISIT_WALKS_LAST at most */
 };
 
 struct visit_set {
@@ -185,11 +187,12 @@ static __always_inline void read_identity(
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
 }
 
+/* Epochs are for what ticks meet. User space keeps what stacks of threads that wait refer to, and
+ * raises the salt when it could not. */
 static __always_inline u64 mark_of(const struct visit_record *r)
 {
 	u64 mark = mix(mix(stacks_secret, r->start_ns), r->switches);
 
-	mark = mix(mark, (u64)epoch << 32 | rules_epoch);
 	return mix(mark, (u64)visit_salt << 32 | r->tid);
 }
 
@@ -221,19 +224,19 @@ static __always_inline struct visit_slot *slot_of(u32 tid)
 static __always_inline void slot_note(u32 tid, u64 mark, bool keep)
 {
 	struct visit_slot *slot = slot_of(tid);
-	u32 seconds = VISIT_SECONDS_FIRST;
+	u32 walks = 0;
 
 	if (!slot)
 		return;
 	if (slot->tid == tid && slot->mark == mark)
-		seconds = slot->seconds * 4;
-	if (seconds > VISIT_SECONDS_MAX)
-		seconds = VISIT_SECONDS_MAX;
+		walks = slot->walks + 1;
+	if (walks > VISIT_WALKS_LAST)
+		walks = VISIT_WALKS_LAST;
 	slot->tid = tid;
 	slot->mark = keep ? mark : 0;
-	slot->seconds = seconds;
-	slot->until = second + seconds +
-		(seconds == VISIT_SECONDS_MAX ? tid & VISIT_SECONDS_SPREAD : 0);
+	slot->walks = walks;
+	slot->until = second + VISIT_SECONDS(walks) +
+		(walks == VISIT_WALKS_LAST ? tid & VISIT_SECONDS_SPREAD : 0);
 }
 
 static __always_inline void scratch_begin(struct scratch *s, const struct visit_record *r)
@@ -348,7 +351,8 @@ static __always_inline int visit_task(struct bpf_iter__task *ctx, bool user)
 	visit_mark = mark_of(r);
 	visit_keep = 0;
 	slot = r->class != THREAD_RUNNING ? slot_of(r->tid) : NULL;
-	if (slot && slot->tid == r->tid && slot->mark == visit_mark && !slot_is_over(slot)) {
+	if (slot && slot->tid == r->tid && slot->mark == visit_mark &&
+		(!slot_is_over(slot) || pass_walk_ns > VISIT_AGAIN_NS)) {
 		r->flags |= VISIT_SAME;
 	} else {
 		read_identity(r, s, task);

@@ -139,6 +139,51 @@ static void each_container_that_runs_a_file_pays_for_it(void **state)
 	assert_int_equal(is_ready(1) + is_ready(2) + is_ready(3), 2);
 }
 
+/* Ticks of long ago met both files; a thread waits in the second one. */
+static void a_file_in_which_threads_wait_is_in_use(void **state)
+{
+	const struct object_key idle = { .ino = 1 }, waited = { .ino = 2 };
+	const struct count_key key = { .user_stack = 78, .task = VICTIM };
+
+	(void)state;
+	for (uint32_t file = 0; file < 2; file++)
+		assert_int_equal(put(file), 0);
+	tick(VICTIM, 0, 1);
+	tick(VICTIM, 1, 1);
+	*made->maps.second = 1000;
+	assert_int_equal(tally_wait(&tally, &key, THREAD_SLEEPING, 1, 5), 0);
+	payers_charge(containers, &tally, publish, NULL);
+	assert_int_not_equal(publish_used(publish, &idle), 1000);
+	assert_int_equal(publish_used(publish, &waited), 1000);
+	*made->maps.second = 2000;
+	(void)tally_next(&tally);
+	payers_charge(containers, &tally, publish, NULL);
+	assert_int_equal(publish_used(publish, &waited), 2000);
+	payers_charge(containers, &tally, publish, NULL);
+	assert_int_not_equal(publish_used(publish, &waited), 2000);
+}
+
+/* Their stacks may be walked no more: that its name is lost has to be known. */
+static void a_file_that_goes_while_threads_wait_in_it_is_counted(void **state)
+{
+	const struct publish_object objects[] = {
+		{ .key = { .ino = 1 }, .id = OBJECT_FIRST },
+		{ .key = { .ino = 2 }, .id = OBJECT_FIRST + 1 },
+	};
+	const struct count_key key = { .user_stack = 78, .task = VICTIM };
+
+	(void)state;
+	for (uint32_t file = 0; file < 2; file++)
+		assert_int_equal(put(file), 0);
+	tick(VICTIM, 1, 1);
+	assert_int_equal(tally_wait(&tally, &key, THREAD_SLEEPING, 1, 5), 0);
+	payers_charge(containers, &tally, publish, NULL);
+	publish_drop(publish, &objects[0], 1);
+	assert_int_equal(publish_waited_gone(publish), 0);
+	publish_drop(publish, &objects[1], 1);
+	assert_int_equal(publish_waited_gone(publish), 1);
+}
+
 /* Also those of ticks that have no user stack. */
 static void a_container_pays_for_the_time_of_its_ticks(void **state)
 {
@@ -185,6 +230,8 @@ int main(void)
 		TEST(a_container_pays_for_the_files_that_it_runs),
 		TEST(files_that_nobody_ran_are_nobodys),
 		TEST(each_container_that_runs_a_file_pays_for_it),
+		TEST(a_file_in_which_threads_wait_is_in_use),
+		TEST(a_file_that_goes_while_threads_wait_in_it_is_counted),
 		TEST(a_container_pays_for_the_time_of_its_ticks),
 		TEST(a_warning_says_which_containers),
 	};

@@ -40,7 +40,8 @@ void payers_warn(struct containers *containers, uint64_t cgroup, const char *wha
 	warnings_add(warnings, text.text);
 }
 
-static void charge_stack(struct payers *p, const struct tally_stack *stack, uint64_t account)
+static void charge_stack(
+	struct payers *p, const struct tally_stack *stack, uint64_t account, bool waits)
 {
 	uint32_t last = OBJECT_NONE;
 
@@ -51,6 +52,8 @@ static void charge_stack(struct payers *p, const struct tally_stack *stack, uint
 		if (FRAME_KIND(stack->frames[i]) != FRAME_FILE || object == last)
 			continue;
 		publish_charge(p->publish, object, account);
+		if (waits)
+			publish_waited(p->publish, object);
 		last = object;
 	}
 }
@@ -60,10 +63,11 @@ void payers_charge(struct containers *containers, const struct tally *tally,
 {
 	_cleanup_(payers_done) struct payers p = { .publish = publish };
 
+	publish_charges_begin(publish);
 	vec_each (&tally->counts, c) {
 		uint64_t cgroup = tally->tasks.data[c->task].key.cgroup;
 		uint64_t account = containers_account(containers, cgroup);
-		uint64_t key = hash_mix(account) ^ c->user;
+		uint64_t key = hash_mix(account * 2 + (c->wait_ns > 0)) ^ c->user;
 
 		if (ticks)
 			(void)tick_shares_charge(ticks, account, cgroup,
@@ -71,6 +75,7 @@ void payers_charge(struct containers *containers, const struct tally *tally,
 		if (c->count == 0 || c->user == 0 || hash_find(&p.charged, key))
 			continue;
 		(void)hash_put(&p.charged, key, 0);
-		charge_stack(&p, &tally->stacks.data[c->user - 1], account);
+		charge_stack(&p, &tally->stacks.data[c->user - 1], account,
+			c->wait_ns > 0);
 	}
 }

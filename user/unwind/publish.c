@@ -17,15 +17,37 @@
 
 /* A table up to this part of the slabs is loaded whole, as long as no more than 3/4 are used. */
 #define WHOLE_PART 4
+/* An object is in use for so long after a visit found threads that wait in it. */
+#define WAITED_INTERVALS 2
+/* Stacks of so long ago may still be those of threads that are seldom visited. */
+#define WAITED_LONG 8
 
 /* ---- entries in the map of objects ------------------------------------------------------------
  */
+
+/* The second of the latest tick that met it. */
+static uint32_t tick_of(const struct publish *p, const struct object_key *key)
+{
+	struct object_value value;
+
+	return p->maps.ops->object_get(p->maps.ctx, key, &value) < 0 ? 0 : value.used;
+}
+
+/* Did threads wait in it in one of the latest intervals, for which files were charged? */
+static bool was_waited_in(const struct publish *p, const struct table *t, uint64_t intervals)
+{
+	return t && t->waited > 0 && p->charges - t->waited < intervals;
+}
 
 uint32_t publish_used(const struct publish *p, const struct object_key *key)
 {
 	struct object_value value;
 
-	return p->maps.ops->object_get(p->maps.ctx, key, &value) < 0 ? 0 : value.used;
+	if (p->maps.ops->object_get(p->maps.ctx, key, &value) < 0)
+		return 0;
+	if (was_waited_in(p, publish_find_table(p, value.id), WAITED_INTERVALS))
+		return *p->maps.second;
+	return value.used;
 }
 
 /* Makes the rules that BPF has in its slots old. */
@@ -46,7 +68,7 @@ static int update_entry(struct publish *p, const struct table *t, uint32_t state
 		.page_base = ready ? t->page_base : 0,
 		.page_first = ready ? t->page_first : 0,
 		.pages_len = ready ? t->pages_len : 0,
-		.used = publish_used(p, &t->object.key),
+		.used = tick_of(p, &t->object.key),
 	};
 	/* BPF itself adds every object but this one, and counts them. */
 	bool add = t->object.id == OBJECT_VDSO;
@@ -286,10 +308,16 @@ void publish_drop(struct publish *p, const struct publish_object *objects, size_
 		p->tables_refused += !t && err < 0;
 		if (!t)
 			continue;
+		p->waited_gone += was_waited_in(p, t, WAITED_LONG);
 		t->goal = GOAL_GONE;
 		t->unsettled = err < 0;
 	}
 	remove_gone(p);
+}
+
+uint64_t publish_waited_gone(const struct publish *p)
+{
+	return p->waited_gone;
 }
 
 /* ---- publishing --------------------------------------------------------------------------------

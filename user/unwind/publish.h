@@ -83,6 +83,12 @@ bool publish_lacks_page(const struct publish *publish, uint32_t object, uint64_t
 /* Tasks of this account use the object, which it pays for from now on (base/share.h); unknown
  * objects are ignored. */
 void publish_charge(struct publish *publish, uint32_t object, uint64_t account);
+/* The charges of an interval begin. */
+void publish_charges_begin(struct publish *publish);
+/* Threads waited in the object in this interval: it is in use without a tick for two more. */
+void publish_waited(struct publish *publish, uint32_t object);
+/* How many objects went although threads may wait in them: their stacks name what is no more. */
+uint64_t publish_waited_gone(const struct publish *publish);
 
 /* The accounts that pay for the object; 0: none is known yet. Valid until the next call. */
 uint32_t publish_payers(
@@ -96,7 +102,8 @@ bool publish_settle(struct publish *publish);
 /* Unmaps the slab that a batch of calls left mapped. */
 void publish_unmap(struct publish *publish);
 
-/* The second of the latest tick that met the object; 0: none, or the object is unknown. */
+/* The second of the latest tick that met the object, or now if threads waited in it; 0: none, or
+ * the object is unknown. */
 uint32_t publish_used(const struct publish *publish, const struct object_key *key);
 /* For walks in user space: the data of an offset's page as BPF sees it, valid until the next call.
  * END_NONE, without data outside functions; END_NO_TABLE: the page is absent. */

@@ -41,6 +41,19 @@ void publish_charge(struct publish *p, uint32_t object, uint64_t account)
 		t->payers[t->payers_len++] = account;
 }
 
+void publish_charges_begin(struct publish *p)
+{
+	p->charges++;
+}
+
+void publish_waited(struct publish *p, uint32_t object)
+{
+	struct table *t = publish_find_table(p, object);
+
+	if (t)
+		t->waited = p->charges;
+}
+
 uint32_t publish_payers(const struct publish *p, uint32_t object, const uint64_t **accounts)
 {
 	const struct table *t = publish_find_table(p, object);

@@ -25,6 +25,7 @@ struct table {
 	struct publish_object object;
 	uint64_t payers[TABLE_PAYERS_MAX];
 	uint32_t payers_len;
+	uint64_t waited; /* number of the latest charged interval in which threads waited in it */
 	uint32_t state; /* enum table_state */
 	enum goal goal;
 	bool unsettled;                            /* the map does not say so yet */
@@ -46,6 +47,8 @@ struct publish {
 	struct row_rules rules;
 	VEC(struct table) tables;
 	struct hash by_object;
+	uint64_t charges; /* intervals that were charged */
+	uint64_t waited_gone;
 	uint64_t ready, kept_bytes, tables_refused, tables_evicted;
 	uint64_t languages[LANGUAGES_MAX / 64]; /* bits of those in use */
 	struct share languages_held;

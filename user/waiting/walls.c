@@ -13,7 +13,9 @@
 #include "base/share.h"
 #include "base/vec.h"
 #include "containers/containers.h"
+#include "sampler/sampler.h"
 #include "sampler/tally.h"
+#include "unwind/publish.h"
 #include "waiting/visit_pace.h"
 #include "waiting/visitor.h"
 
@@ -36,6 +38,7 @@ struct walls {
 	struct tally *tally;
 	struct containers *containers;
 	struct visitor *visitor;
+	const struct publish *publish;
 	VEC(struct wall_thread) threads;
 	struct hash by_thread; /* tid and start → index */
 	struct share room;
@@ -44,7 +47,8 @@ struct walls {
 	uint64_t apart_ns;        /* between the latest visits' begins, an average; 0: one visit */
 	uint32_t pass;
 	bool user;          /* with user halves */
-	bool lacks;         /* BPF sent no stack again that is not in the tally any more */
+	bool lacks;         /* stacks are not in the tally any more, or files of theirs have gone */
+	uint64_t gone;      /* such files so far */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
 	uint64_t own_ns, own_end_ns; /* CPU time of ours since the visit before; and at this one */
 	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
@@ -61,6 +65,7 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 		return why_set(why, -ENOMEM, "out of memory");
 	w->tally = tally;
 	w->containers = containers;
+	w->publish = sampler_publish(sampler);
 	w->user = options->user;
 	visit_pace_init(&w->pace, options->hz, options->part, (uint32_t)clock_ns(CLOCK_MONOTONIC));
 	err = visitor_open(sampler, &w->visitor, why);
@@ -267,6 +272,20 @@ static void note_rate(struct walls *w, uint64_t began_ns)
 						 apart_ns / VISIT_PACE_AVERAGE;
 }
 
+/* Then BPF sends all stacks again. */
+static void send_again(struct walls *w, uint64_t now_ns)
+{
+	uint64_t gone = publish_waited_gone(w->publish);
+
+	w->lacks |= gone != w->gone;
+	w->gone = gone;
+	if (!w->lacks || now_ns < w->again_ns)
+		return;
+	w->again_ns = now_ns + AGAIN_NS;
+	w->lacks = false;
+	visitor_again(w->visitor);
+}
+
 int walls_visit(struct walls *w)
 {
 	uint64_t began_ns, cpu_ns;
@@ -287,11 +306,7 @@ int walls_visit(struct walls *w)
 		err = flush(w, &w->threads.data[i]);
 		drop(w, i);
 	}
-	if (w->lacks && began_ns >= w->again_ns) {
-		w->again_ns = began_ns + AGAIN_NS;
-		w->lacks = false;
-		visitor_again(w->visitor);
-	}
+	send_again(w, began_ns);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	w->stats.visits++;
 	w->stats.cpu_ns += cpu_ns;

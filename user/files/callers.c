@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/callers.c - looks at each word of a stack copy once. A word that is no return address
+/* files/callers.c - looks at each word of a stack copy once. A word that is no return address
  * costs a page of rows at most; neighbours of one page are looked up once. */
-#include "unwind/callers.h"
+#include "files/callers.h"
 
 #include <string.h>
 

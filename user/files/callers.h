@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/callers.h - the pages of rows that the walk of a deferred sample may need. */
+/* files/callers.h - the pages of rows that the walk of a deferred sample may need. */
 #pragma once
 
 #include <stddef.h>
