@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Services of Java, Python and Node that a dependency stalls: the first page of the trap's bundle says in which
+# Services of Java, Python, Node and .NET that a dependency stalls: the first page of the trap's bundle says in which
 # function of the dependency's.
 # seconds: 40
 
 load real
 
+declare -ga asks=()
 declare -gA pid_of=() recorder_of=()
 
-# stall NAME COMMAND...: a service, and a recorder that waits until it is quiet.
+# stall NAME COMMAND...: a service, and a recorder that waits until it is quiet; $asks has options for it.
 stall() {
 	start env -C "$tmp" "${@:2}"
 	pid_of[$1]=$pid
 	wait_until 60 says ready "$out"
-	start "$stoker" record -p "$pid" --when 'cpu < 5% for 2s' --before 3s --after 2s --count 1 --bundle "$tmp/$1"
+	start "$stoker" record -p "$pid" --when 'cpu < 5% for 2s' --before 3s --after 2s --count 1 --bundle "$tmp/$1" "${asks[@]}"
 	recorder_of[$1]=$pid
 }
 
@@ -29,7 +30,8 @@ names() {
 	}
 }
 
-@test "the first page of a stalled service names the function of the dependency, five of five" {
+@test "the first page of a stalled service names the function of the dependency, six of six" {
+	local command
 	need javac java node "$python"
 	javac -d "$tmp" "$real/Stalled.java"
 	stall lock java -cp "$tmp" Stalled lock
@@ -37,10 +39,15 @@ names() {
 	stall pool "$python" "$real/stalled.py" pool
 	stall loop "$python" "$real/stalled.py" loop
 	stall node node --perf-basic-prof "$real/stalled.js"
+	command=$("$repo/tests/runtimes/setup" coreclr stalled plain)
+	mapfile -t command <<<"$command"
+	asks=(--jit)
+	stall coreclr "${command[@]}" 200
 	names lock '(sleeping|blocked on futex)' Stalled.ledgerEntry
 	names socket '(blocked on poll|blocked on socket)' Stalled.priceOf
 	names pool 'blocked on poll' stalled:stock_of
 	names loop '(sleeping|blocked.*)' stalled:rates_of
 	names node 'blocked on futex' '.*templateOf.*'
+	names coreclr 'blocked on futex' '.*Stalling.Ledger.*BalanceOf.*'
 	rm -f "/tmp/perf-${pid_of[node]}.map"
 }

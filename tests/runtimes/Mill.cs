@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mill.cs - a busy .NET program for the tests: plain loops, recursion, generics over values and over
 // references, lambdas, exceptions and async, on two threads. Usage: Mill [SECONDS], or Mill market
-// [SECONDS] for the program in Market.cs.
+// [SECONDS] for the program in Market.cs, or Mill stalled [SECONDS] for that in Stalled.cs.
 // Prints `ready` when it has run each once. Compiled by Mono's mcs, run by CoreCLR.
 using System;
 using System.Collections.Generic;
@@ -115,6 +115,8 @@ namespace Milling
         {
             if (args.Length > 1 && args[0] == "market")
                 return Trading.Market.Run(int.Parse(args[1]));
+            if (args.Length > 1 && args[0] == "stalled")
+                return Stalling.Service.Run(int.Parse(args[1]));
             int seconds = args.Length > 0 ? int.Parse(args[0]) : 60;
             int start = Environment.TickCount;
             ulong seed = Day(1);

@@ -4,7 +4,9 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import time
@@ -21,8 +23,9 @@ BUILD = pathlib.Path(os.environ.get('BUILD', ROOT / '.build')).resolve()
 WARM_S = 90  # each stack is walked once, and the average of the visits that pay for it has passed
 MEASURED_S = 60
 TIMES_EVERY_NS, TIMES_PART = 10e9, 1000  # WAITING_EVERY_NS and WAITING_PART
-ROUNDS = 12
-SWITCHES = 400000
+ROUNDS, TURN = 12, 4
+SWITCHES = 200000
+REQUESTS = 100000
 
 
 @contextlib.contextmanager
@@ -95,6 +98,27 @@ def visits_10000(tmp):
     return visited(tmp, 0.5, 10000)
 
 
+def least(some):
+    """The mean of the least quarter: what else the machine does only adds."""
+    quarter = max(len(some) // 4, 1)
+    return statistics.mean(sorted(some)[:quarter])
+
+
+def by_turns(tmp, cost):
+    """(cost() beside the daemon, that without, text), by turns."""
+    plain, beside = [], []
+    cost()
+    for _ in range(ROUNDS):
+        plain += [cost() for _ in range(TURN)]
+        with always_on(tmp):
+            time.sleep(4)
+            beside += [cost() for _ in range(TURN)]
+    spread = [100 * (statistics.quantiles(some)[2] - statistics.quantiles(some)[0]) / statistics.median(some) for some in (plain, beside)]
+    return least(beside), least(plain), (
+        f'medians {statistics.median(plain):.0f} and {statistics.median(beside):.0f} ns, '
+        f'middle half within {spread[0]:.2f} % without and {spread[1]:.2f} % beside; least {min(plain):.1f} and {min(beside):.1f} ns')
+
+
 def switch_ns():
     _, text = run(BUILD / 'tests' / 'targets' / 'pingpong', SWITCHES, os.cpu_count() - 1)
     cpu, _, wall = text.split()[1:4]
@@ -103,19 +127,37 @@ def switch_ns():
 
 def switches(tmp):
     """ns of CPU time for a switch between two processes that wait for each other: beside the daemon, and without; runs by turns"""
-    plain, beside, rates = [], [], []
-    switch_ns()
-    for _ in range(ROUNDS):
+    rates = []
+
+    def cost():
         ns, rate = switch_ns()
-        plain.append(ns)
         rates.append(rate)
-        with always_on(tmp):
-            time.sleep(4)
-            beside.append(switch_ns()[0])
-    spread = [100 * (statistics.quantiles(some)[2] - statistics.quantiles(some)[0]) / statistics.median(some) for some in (plain, beside)]
-    print(f'  {statistics.median(rates):.0f} switches a second; middle half within {spread[0]:.2f} % without and {spread[1]:.2f} % beside; '
-          f'least {min(plain):.1f} and {min(beside):.1f} ns', flush=True)
-    return statistics.median(beside), statistics.median(plain), 1.005
+        return ns
+
+    beside, plain, spread = by_turns(tmp, cost)
+    print(f'  {statistics.median(rates):.0f} switches a second; {spread}', flush=True)
+    return beside, plain, 1.005
+
+
+def redis(tmp):
+    """ns of CPU time of redis-server for a request of redis-benchmark: beside the daemon, and without; runs by turns"""
+    if not (shutil.which('redis-server') and shutil.which('redis-benchmark')):
+        raise Skip('no redis-server')
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = str(free.getsockname()[1])
+    with subprocess.Popen(['redis-server', '--bind', '127.0.0.1', '--port', port, '--save', '', '--appendonly', 'no', '--dir', tmp], stdout=subprocess.DEVNULL) as server:
+        def cost():
+            then = parts_ns(server.pid)['agent']
+            run('redis-benchmark', '-p', port, '-q', '-c', '20', '-n', REQUESTS, '-t', 'get')
+            return (parts_ns(server.pid)['agent'] - then) / REQUESTS
+
+        time.sleep(1)
+        try:
+            beside, plain, spread = by_turns(tmp, cost)
+        finally:
+            server.kill()
+    print(f'  {spread}', flush=True)
+    return beside, plain, 1.005
 
 
 def thread_pass(n):
