@@ -8,10 +8,11 @@
 /* State of a thread at the visit. */
 enum thread_class {
 	THREAD_RUNNING,  /* on a CPU */
-	THREAD_RUNNABLE, /* waits for a CPU: woken, preempted, or its cgroup is throttled */
+	THREAD_RUNNABLE, /* waits for a CPU: woken or preempted */
 	THREAD_SLEEPING, /* waits, and a signal ends it (S) */
 	THREAD_DISK,     /* waits, and no signal ends it (D): a disk, a lock in the kernel */
 	THREAD_STOPPED,  /* by a signal or a debugger (T, t), parked, or frozen */
+	THREAD_THROTTLED, /* as THREAD_RUNNABLE, and its cgroup has used up its quota of CPU time */
 	THREAD_CLASSES,
 };
 
@@ -31,11 +32,12 @@ struct thread_record {
 	__u64 arrived_ns;       /* scheduler's clock: latest time that it got a CPU */
 	__u64 updated_ns;       /* scheduler's clock: its CPU's latest update; 0: unknown */
 	__u64 now_ns;           /* CLOCK_MONOTONIC: time of the visit */
+	__u64 throttled_ns;     /* its quota, or the nearest above, was used up; all CPUs */
 	__u32 tid, tgid;        /* in stoker's pid namespace */
 	__u8 class;             /* enum thread_class */
 	__u8 flags;
 	__u16 pad;
-	__u32 pad2;
+	__u32 quota; /* number of the cgroup that has it; 0: none has one */
 	char comm[COMM_LEN];
 };
 
@@ -49,5 +51,5 @@ struct thread_cpu {
 	__u32 cpu;
 };
 
-_Static_assert(sizeof(struct thread_record) == 120, "thread_record");
+_Static_assert(sizeof(struct thread_record) == 128, "thread_record");
 _Static_assert(sizeof(struct thread_cpu) == 24, "thread_cpu");

@@ -33,20 +33,37 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(smp, on_cpu);
 }
 
+#define PRIO_REAL_TIME_MAX 99 /* which no quota holds back */
+
+/* Has its cgroup, or one above it, no CPU time left? */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___grouped *grouped = (void *)task;
+	struct task_struct___quota *quota = (void *)task;
+	struct cfs_rq___quota *queue = NULL;
+
+	if (!bpf_core_field_exists(grouped->se.cfs_rq) ||
+		!bpf_core_field_exists(queue->throttle_count))
+		return false;
+	queue = (void *)BPF_CORE_READ(grouped, se.cfs_rq);
+	return BPF_CORE_READ(queue, throttle_count) > 0 &&
+		BPF_CORE_READ(quota, prio) > PRIO_REAL_TIME_MAX;
+}
+
 /* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
 static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
 {
 	if (is_on_cpu(task))
 		return THREAD_RUNNING;
 	if (queued_ns)
-		return THREAD_RUNNABLE;
+		return is_throttled(task) ? THREAD_THROTTLED : THREAD_RUNNABLE;
 	if (state & TASK_INTERRUPTIBLE)
 		return THREAD_SLEEPING;
 	if (state & TASK_UNINTERRUPTIBLE)
 		return THREAD_DISK;
 	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))
 		return THREAD_STOPPED;
-	return THREAD_RUNNABLE;
+	return is_throttled(task) ? THREAD_THROTTLED : THREAD_RUNNABLE;
 }
 
 /* Its numbers in our namespace, in the format of bpf_get_current_pid_tgid(); 0: it has none. */

@@ -65,6 +65,29 @@ static __always_inline void read_schedule(struct thread_record *out, struct task
 	out->updated_ns = out->class == THREAD_RUNNING ? clock : 0;
 }
 
+#define QUOTA_LEVELS 4 /* from the thread's cgroup upwards */
+#define QUOTA_NONE (~0ULL)
+
+static __always_inline void read_quota(struct thread_record *out, struct task_struct *task)
+{
+	struct task_struct___quota *quota = (void *)task;
+	struct task_group___quota *group = NULL;
+
+	if (!bpf_core_field_exists(quota->sched_task_group) ||
+		!bpf_core_field_exists(group->cfs_bandwidth))
+		return;
+	group = BPF_CORE_READ(quota, sched_task_group);
+	NOT_UNROLLED
+	for (u32 i = 0; i < QUOTA_LEVELS && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != QUOTA_NONE) {
+			out->throttled_ns = BPF_CORE_READ(group, cfs_bandwidth.throttled_time);
+			out->quota = BPF_CORE_READ(group, css.id);
+			return;
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+}
+
 static __always_inline void read_counters(
 	struct thread_record *out, struct task_struct___counters *task)
 {
@@ -94,6 +117,7 @@ int threads(struct bpf_iter__task *ctx)
 	out.now_ns = bpf_ktime_get_ns();
 	read_schedule(&out, task);
 	read_counters(&out, counters);
+	read_quota(&out, task);
 	out.cgroup = cgroup_of_other(subsys, task);
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;

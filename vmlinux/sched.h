@@ -20,6 +20,31 @@ struct cfs_rq {
 	struct rq *rq;
 } CORE;
 
+/* With CONFIG_CFS_BANDWIDTH. */
+struct cfs_rq___quota {
+	int throttle_count; /* of it and those above it that are throttled */
+} CORE;
+
+struct cfs_bandwidth {
+	u64 quota; /* all bits: none */
+	u64 throttled_time;
+} CORE;
+
+struct sched_css___numbered {
+	int id;
+} CORE;
+
+struct task_group___quota {
+	struct sched_css___numbered css;
+	struct task_group___quota *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+} CORE;
+
+struct task_struct___quota {
+	struct task_group___quota *sched_task_group;
+	int prio;
+} CORE;
+
 struct sched_entity___grouped {
 	struct cfs_rq *cfs_rq;
 } CORE;

@@ -53,3 +53,53 @@ start_waits() {
 has_rows() {
 	asked /metrics >"$tmp/metrics" && grep -q "^stoker_container_threads.*${cgroup##*/}" "$tmp/metrics"
 }
+
+# make_quota_cgroup: $cgroup with a quota of a fifth of a CPU; which files it has depends on the hierarchy.
+make_quota_cgroup() {
+	if [ -e /sys/fs/cgroup/cpu/cpu.shares ]; then
+		cgroup=/sys/fs/cgroup/cpu/stoker-e2e-$$-quota
+		mkdir "$cgroup"
+		cgroups+=("$cgroup")
+		echo 20000 >"$cgroup/cpu.cfs_quota_us"
+	else
+		make_cgroup quota
+		[ -e "$cgroup/cpu.max" ] || skip 'no quota of CPU time can be set here'
+		echo '20000 100000' >"$cgroup/cpu.max"
+	fi
+}
+
+# throttled: what cpu.stat says, s
+throttled() {
+	awk '$1 == "throttled_time" { print $2 / 1e9 } $1 == "throttled_usec" { print $2 / 1e6 }' "$cgroup/cpu.stat"
+}
+
+# near_share FIGURE TRUTH WHAT: within 5 per cent of it
+near_share() {
+	echo "$3: $1, cpu.stat $2"
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(b > 0 && a >= 0.95 * b && a <= 1.05 * b) }'
+}
+
+@test "a thread that a quota holds back is throttled, for the time that cpu.stat says" {
+	local began_s began then rate
+	make_quota_cgroup
+	start "$(target spin)" 120
+	echo "$pid" >"$cgroup/cgroup.procs"
+	wait_until 5 is_throttled
+	read -r began_s _ </proc/uptime
+	began=$(throttled)
+	"$stoker" ps -d 5 --json >"$tmp/ps"
+	"$stoker" record -p "$pid" -e wall=100 -d 10 --by comm -o "$tmp/f" --stats "$tmp/s"
+	read -r then _ </proc/uptime
+	rate=$(awk -v a="$began" -v b="$(throttled)" -v s="$began_s" -v e="$then" 'BEGIN { print (b - a) / (e - s) }')
+	near_share "$(jq --argjson pid "$pid" '.duration_s as $s | .processes[] | select(.pid == $pid) | .throttled_s / $s' "$tmp/ps")" \
+		"$rate" 'of its quota'
+	near_share "$(jq --argjson pid "$pid" '.duration_s as $s | .processes[] | select(.pid == $pid) | .runnable_s / $s' "$tmp/ps")" \
+		"$rate" 'runnable'
+	near_share "$(awk -v s="$(jq .duration_s "$tmp/s")" '/\[throttled\] / { sum += $NF } END { print sum / s / 1e6 }' "$tmp/f")" \
+		"$rate" '[throttled]'
+	"$stoker" ps -d 1 | grep 'THROTTLED%'
+}
+
+is_throttled() {
+	awk -v s="$(throttled)" 'BEGIN { exit !(s > 0.2) }'
+}

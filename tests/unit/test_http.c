@@ -183,9 +183,9 @@ static void what_threads_did_has_labels_that_are_escaped(void **state)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct http_counts counts = { 0 };
-	json_t *status = json_pack("{s:[{s:s, s:s, s:s, s:s, s:i, s:f, s:f}]}", "waiting",
+	json_t *status = json_pack("{s:[{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f}]}", "waiting",
 		"container", "a\"} 1\nb\\", "pod", "", "namespace", "n", "unit", "", "threads", 7,
-		"blocked_s", 2.5, "starved_percent", 12.5);
+		"blocked_s", 2.5, "starved_percent", 12.5, "throttled_percent", 77.5);
 
 	(void)state;
 	assert_int_equal(http_metrics_write(status, &counts, &out), 0);
@@ -196,6 +196,7 @@ static void what_threads_did_has_labels_that_are_escaped(void **state)
 		strstr(out.data, "# TYPE stoker_container_blocked_seconds_total counter\n"));
 	assert_non_null(strstr(out.data, "# TYPE stoker_container_starved_percent gauge\n"));
 	assert_non_null(strstr(out.data, "unit=\"\"} 2.5\n"));
+	assert_non_null(strstr(out.data, "unit=\"\"} 77.5\n"));
 	json_decref(status);
 }
 

@@ -34,6 +34,8 @@ static const struct row rows[] = {
 		AT(1000, 960, 0, 5, 5, THREAD_RUNNING), 0, 960, 0, 0, 40 },
 	{ "never waited, though it was preempted", AT(0, 0, 0, 5, 5, THREAD_RUNNING),
 		AT(1000, 480, 500, 5, 90, THREAD_RUNNABLE), 0, 480, 500, 0, 20 },
+	{ "throttled all the time", AT(0, 0, 100, 5, 5, THREAD_THROTTLED),
+		AT(1000, 0, 1100, 5, 5, THREAD_THROTTLED), 0, 0, 1000, 0, 0 },
 	{ "starved all the time", AT(0, 0, 100, 5, 5, THREAD_RUNNABLE),
 		AT(1000, 0, 1100, 5, 5, THREAD_RUNNABLE), 0, 0, 1000, 0, 0 },
 	{ "waits and works", AT(0, 0, 0, 5, 5, THREAD_SLEEPING),
@@ -145,6 +147,29 @@ static void starvation_is_a_part_of_the_time_that_a_cpu_was_wanted(void **state)
 		0);
 }
 
+/* Two threads of one cgroup, at two visits, and then one that came from another cgroup. */
+static void a_sum_has_the_time_of_its_quota_once(void **state)
+{
+	const uint64_t of_threads[2][2] = { { 40, 40 }, { 10, 30 } };
+	struct thread_point before = { .now_ns = 0, .quota = 7, .throttled_ns = 500 };
+	struct thread_point after = { .now_ns = 1000 * MS, .quota = 7, .throttled_ns = 540 };
+	struct thread_split sum = { 0 }, last, split;
+
+	(void)state;
+	for (size_t visit = 0; visit < 2; visit++) {
+		last = (struct thread_split){ 0 };
+		for (size_t i = 0; i < 2; i++)
+			thread_split_throttle(&sum, &last, of_threads[visit][i]);
+	}
+	assert_int_equal(sum.throttled_ns, 70);
+	assert_int_equal(last.throttled_ns, 30);
+	assert_int_equal(thread_split(&before, &after, 0, &split), THREAD_SPLIT_OK);
+	assert_int_equal(split.throttled_ns, 40);
+	before.quota = 8;
+	assert_int_equal(thread_split(&before, &after, 0, &split), THREAD_SPLIT_OK);
+	assert_int_equal(split.throttled_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +177,7 @@ int main(void)
 		cmocka_unit_test(counters_that_wrap_are_counters_that_grow),
 		cmocka_unit_test(what_steps_is_refused),
 		cmocka_unit_test(what_has_not_ended_counts_up_to_the_visit),
+		cmocka_unit_test(a_sum_has_the_time_of_its_quota_once),
 		cmocka_unit_test(starvation_is_a_part_of_the_time_that_a_cpu_was_wanted),
 	};
 

@@ -39,6 +39,7 @@ static void the_functions_of_a_wait_say_its_state(void **state)
 		{ { NULL }, THREAD_SLEEPING, PROFILE_BLOCKED },
 		{ { NULL }, THREAD_DISK, PROFILE_BLOCKED_DISK },
 		{ { "futex_do_wait" }, THREAD_RUNNABLE, PROFILE_RUNNABLE },
+		{ { "futex_do_wait" }, THREAD_THROTTLED, PROFILE_THROTTLED },
 		{ { "futex_do_wait" }, THREAD_STOPPED, PROFILE_STOPPED },
 	};
 

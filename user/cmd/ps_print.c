@@ -33,10 +33,11 @@ static void print_split(const struct ps_row *row, double seconds)
 	const struct thread_split *s = &row->split;
 
 	if (s->wall_ns == 0) {
-		printf("%7s %6s %8s %6s ", "-", "-", "-", "-");
+		printf("%7s %6s %10s %8s %6s ", "-", "-", "-", "-", "-");
 		return;
 	}
-	printf("%7u %6.1f %8.1f %6.1f ", row->threads, percent_of_wall(s->runnable_ns, seconds),
+	printf("%7u %6.1f %10.1f %8.1f %6.1f ", row->threads,
+		percent_of_wall(s->runnable_ns, seconds), percent_of_wall(s->throttled_ns, seconds),
 		percent_of_wall(s->blocked_ns, seconds), percent_of_wall(s->other_ns, seconds));
 }
 
@@ -65,9 +66,9 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 
 void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
 {
-	printf("%-10s %-*s %-*s %6s %9s %7s %6s %8s %6s %-8s %s\n", "KIND", NAME_WIDTH, "NAME",
-		NAME_WIDTH, "POD", "CPU%", "COMPLETE%", "THREADS", "READY%", "BLOCKED%", "OTHER%",
-		"RUNTIME", "MAPS");
+	printf("%-10s %-*s %-*s %6s %9s %7s %6s %10s %8s %6s %-8s %s\n", "KIND", NAME_WIDTH, "NAME",
+		NAME_WIDTH, "POD", "CPU%", "COMPLETE%", "THREADS", "READY%", "THROTTLED%",
+		"BLOCKED%", "OTHER%", "RUNTIME", "MAPS");
 	for (size_t i = 0; i < len; i++)
 		print_row(&rows[i], hz, seconds);
 }
@@ -111,14 +112,15 @@ static int put_split(json_t *to, uint32_t threads, const struct thread_split *s)
 		json_object_set_new(to, "runnable_s", json_real((double)s->runnable_ns / 1e9)) |
 		json_object_set_new(to, "blocked_s", json_real((double)s->blocked_ns / 1e9)) |
 		json_object_set_new(to, "other_s", json_real((double)s->other_ns / 1e9)) |
+		json_object_set_new(to, "throttled_s", json_real((double)s->throttled_ns / 1e9)) |
 		json_object_set_new(
 			to, "starved_percent", json_real(thread_split_starved_percent(s)));
 }
 
 static json_t *process_json(const struct wait_sum *p)
 {
-	json_t *one = json_pack(
-		"{s:I, s:o}", "pid", (json_int_t)p->tgid, "comm", text_json(p->comm));
+	json_t *one =
+		json_pack("{s:I, s:o}", "pid", (json_int_t)p->tgid, "comm", text_json(p->comm));
 
 	if (one && put_split(one, p->threads, &p->split) == 0)
 		return one;

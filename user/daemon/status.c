@@ -93,14 +93,15 @@ static json_t *text_json(const char *text)
 	return utf8_put_clean(&clean, text) < 0 ? NULL : json_string(clean.data ? clean.data : "");
 }
 
-static json_t *row_json(const struct waiting_row *r)
+static json_t *row_json(const struct waiting *waiting, const struct waiting_row *r)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:f}", "container",
-		text_json(r->container), "pod", text_json(r->pod), "namespace",
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+		"container", text_json(r->container), "pod", text_json(r->pod), "namespace",
 		text_json(r->namespace_), "unit", text_json(r->unit), "threads",
 		(json_int_t)r->threads, "running_s", seconds(r->sum.running_ns), "runnable_s",
 		seconds(r->sum.runnable_ns), "blocked_s", seconds(r->sum.blocked_ns), "other_s",
-		seconds(r->sum.other_ns), "starved_percent",
+		seconds(r->sum.other_ns), "throttled_s", seconds(r->sum.throttled_ns),
+		"throttled_percent", waiting_throttled_percent(waiting, r), "starved_percent",
 		thread_split_starved_percent(&r->last));
 }
 
@@ -113,7 +114,7 @@ static json_t *waiting_json(const struct waiting *waiting)
 
 	for (size_t i = 0; i < len; i++)
 		if (rows[i].sum.wall_ns > 0 &&
-			json_array_append_new(list, row_json(&rows[i])) < 0) {
+			json_array_append_new(list, row_json(waiting, &rows[i])) < 0) {
 			json_decref(list);
 			return NULL;
 		}

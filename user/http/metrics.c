@@ -122,6 +122,11 @@ static const struct {
 	{ "stoker_container_other_seconds_total", "other_s",
 		"Time that interrupts and the hypervisor took from its threads, where the kernel "
 		"does not count it as running." },
+	{ "stoker_container_throttled_seconds_total", "throttled_s",
+		"Time in which its quota of CPU time was used up, all CPUs together." },
+	{ "stoker_container_throttled_percent", "throttled_percent",
+		"Part of the time in which its quota was used up, all CPUs together, in per cent, "
+		"between the latest two visits." },
 	{ "stoker_container_starved_percent", "starved_percent",
 		"Part of the time in which its threads wanted a CPU and had none, in per cent, "
 		"between the latest two visits." },

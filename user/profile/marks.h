@@ -9,7 +9,8 @@
 
 /* At the leaf of a thread that has no CPU: it waits for one, or for something else. */
 #define PROFILE_RUNNABLE "[runnable]"
-#define PROFILE_STOPPED "[stopped]" /* by a signal or a debugger, or frozen */
+#define PROFILE_THROTTLED "[throttled]" /* likewise, and its cgroup has used up its quota */
+#define PROFILE_STOPPED "[stopped]"     /* by a signal or a debugger, or frozen */
 #define PROFILE_SLEEPING "[sleeping]"
 #define PROFILE_BLOCKED "[blocked]" /* by something else than the next ones */
 #define PROFILE_BLOCKED_FUTEX "[blocked on futex]"
@@ -26,10 +27,11 @@
 #define PROFILE_BLOCKED_FILE_LOCK "[blocked on file lock]"
 
 /* For lists. */
-#define PROFILE_MARKS                                                                             \
-	PROFILE_TRUNCATED, PROFILE_GUESSED, PROFILE_LEFT_OUT, PROFILE_NAMES_LEFT_OUT,             \
-		PROFILE_RUNNABLE, PROFILE_STOPPED, PROFILE_SLEEPING, PROFILE_BLOCKED,             \
-		PROFILE_BLOCKED_FUTEX, PROFILE_BLOCKED_EPOLL, PROFILE_BLOCKED_POLL,               \
-		PROFILE_BLOCKED_PIPE, PROFILE_BLOCKED_ACCEPT, PROFILE_BLOCKED_SOCKET,             \
-		PROFILE_BLOCKED_CHILD, PROFILE_BLOCKED_SIGNAL, PROFILE_BLOCKED_PAGE,              \
-		PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK, PROFILE_BLOCKED_FILE_LOCK
+#define PROFILE_MARKS                                                                   \
+	PROFILE_TRUNCATED, PROFILE_GUESSED, PROFILE_LEFT_OUT, PROFILE_NAMES_LEFT_OUT,   \
+		PROFILE_RUNNABLE, PROFILE_THROTTLED, PROFILE_STOPPED, PROFILE_SLEEPING, \
+		PROFILE_BLOCKED, PROFILE_BLOCKED_FUTEX, PROFILE_BLOCKED_EPOLL,          \
+		PROFILE_BLOCKED_POLL, PROFILE_BLOCKED_PIPE, PROFILE_BLOCKED_ACCEPT,     \
+		PROFILE_BLOCKED_SOCKET, PROFILE_BLOCKED_CHILD, PROFILE_BLOCKED_SIGNAL,  \
+		PROFILE_BLOCKED_PAGE, PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK,       \
+		PROFILE_BLOCKED_FILE_LOCK

@@ -12,6 +12,11 @@ static uint64_t since(const struct thread_record *r, uint64_t moment_ns, uint64_
 	return moment_ns > 0 && age_ns > 0 ? (uint64_t)age_ns : 0;
 }
 
+static bool wants_cpu(uint8_t class)
+{
+	return class == THREAD_RUNNABLE || class == THREAD_THROTTLED;
+}
+
 struct thread_point thread_point_of(const struct thread_record *r, uint64_t scheduler_ns)
 {
 	struct thread_point p = {
@@ -22,6 +27,8 @@ struct thread_point thread_point_of(const struct thread_record *r, uint64_t sche
 		.involuntary = r->involuntary,
 		.class = r->class,
 		.delay_known = r->flags & THREAD_DELAY_KNOWN,
+		.quota = r->quota,
+		.throttled_ns = r->throttled_ns,
 	};
 	uint64_t updated_ns = r->updated_ns;
 
@@ -30,14 +37,22 @@ struct thread_point thread_point_of(const struct thread_record *r, uint64_t sche
 		updated_ns = r->arrived_ns;
 	if (r->class == THREAD_RUNNING)
 		p.run_ns += since(r, updated_ns, scheduler_ns);
-	if (r->class == THREAD_RUNNABLE)
+	if (wants_cpu(r->class))
 		p.delay_ns += since(r, r->queued_ns, scheduler_ns);
 	return p;
 }
 
 static bool is_wait(uint8_t class)
 {
-	return class != THREAD_RUNNING && class != THREAD_RUNNABLE;
+	return class != THREAD_RUNNING && !wants_cpu(class);
+}
+
+/* That of another cgroup's quota is not known from its begin on. */
+static uint64_t throttled_of(const struct thread_point *before, const struct thread_point *after)
+{
+	if (before->quota != after->quota || after->throttled_ns < before->throttled_ns)
+		return 0;
+	return after->throttled_ns - before->throttled_ns;
 }
 
 /* True: *out is the growth of a counter of ns, which cannot be more than the wall time. */
@@ -90,6 +105,7 @@ enum thread_split_result thread_split(const struct thread_point *before,
 	rest_ns = split.wall_ns - split.running_ns - split.runnable_ns;
 	split.other_ns = other_of(before, after, split.running_ns, rest_ns, taken);
 	split.blocked_ns = rest_ns - split.other_ns;
+	split.throttled_ns = throttled_of(before, after);
 	*out = split;
 	return THREAD_SPLIT_OK;
 }
@@ -101,6 +117,14 @@ void thread_split_add(struct thread_split *sum, const struct thread_split *split
 	sum->runnable_ns += split->runnable_ns;
 	sum->blocked_ns += split->blocked_ns;
 	sum->other_ns += split->other_ns;
+}
+
+void thread_split_throttle(struct thread_split *sum, struct thread_split *last, uint64_t ns)
+{
+	if (ns <= last->throttled_ns)
+		return;
+	sum->throttled_ns += ns - last->throttled_ns;
+	last->throttled_ns = ns;
 }
 
 double thread_split_starved_percent(const struct thread_split *s)

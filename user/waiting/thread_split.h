@@ -30,6 +30,7 @@
 
 struct thread_split {
 	uint64_t wall_ns, running_ns, runnable_ns, blocked_ns, other_ns;
+	uint64_t throttled_ns; /* no share: so long its cgroup's quota was used up, on all CPUs */
 };
 
 /* A thread at a visit. */
@@ -41,6 +42,8 @@ struct thread_point {
 	uint64_t involuntary;
 	uint8_t class; /* enum thread_class */
 	bool delay_known;
+	uint32_t quota; /* number of the cgroup that has one; 0: none */
+	uint64_t throttled_ns;
 };
 
 enum thread_split_result {
@@ -55,6 +58,10 @@ struct thread_point thread_point_of(const struct thread_record *record, uint64_t
  * they gave to tasks. */
 enum thread_split_result thread_split(const struct thread_point *before,
 	const struct thread_point *after, double taken, struct thread_split *out);
+/* The shares. */
 void thread_split_add(struct thread_split *sum, const struct thread_split *split);
+/* Of all threads that one quota holds back each has all of its time: a sum has the largest one of
+ * each visit. last: the sum of this visit. */
+void thread_split_throttle(struct thread_split *sum, struct thread_split *last, uint64_t ns);
 /* The part of the time in which threads wanted a CPU that they had none; 0: they wanted none. */
 double thread_split_starved_percent(const struct thread_split *split);

@@ -151,7 +151,12 @@ static bool begin(const struct thread_table *t, const struct thread_pass *pass,
 
 	if (t->visited_ns == 0 || (int64_t)(start_ns - t->visited_ns) < 0)
 		return false;
-	*out = (struct thread_point){ .now_ns = start_ns, .class = THREAD_RUNNABLE };
+	*out = (struct thread_point){
+		.now_ns = start_ns,
+		.class = THREAD_RUNNABLE,
+		.quota = r->quota,
+		.throttled_ns = r->throttled_ns,
+	};
 	return true;
 }
 

@@ -103,6 +103,8 @@ const char *wait_state(enum thread_class class, const char *const *functions, si
 {
 	if (class == THREAD_RUNNABLE)
 		return PROFILE_RUNNABLE;
+	if (class == THREAD_THROTTLED)
+		return PROFILE_THROTTLED;
 	if (class == THREAD_STOPPED)
 		return PROFILE_STOPPED;
 	for (size_t i = 0; i < len; i++)

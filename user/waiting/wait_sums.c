@@ -84,6 +84,7 @@ static int add(struct wait_sums *sums, const struct wait_sum *key,
 		memcpy(sum->comm, record->comm, sizeof(sum->comm));
 	thread_split_add(&sum->split, split);
 	thread_split_add(&sum->last, split);
+	thread_split_throttle(&sum->split, &sum->last, split->throttled_ns);
 	return 0;
 }
 

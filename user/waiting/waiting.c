@@ -22,6 +22,7 @@ struct waiting {
 	VEC(struct waiting_row) rows;
 	struct hash by_labels; /* hash of the labels → index */
 	uint64_t due_ns;
+	uint64_t apart_ns; /* between the latest two passes; 0: there was one at most */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -109,6 +110,7 @@ static void add_cgroup(
 	row->threads += sum->threads;
 	thread_split_add(&row->sum, &sum->split);
 	thread_split_add(&row->last, &sum->split);
+	thread_split_throttle(&row->sum, &row->last, sum->split.throttled_ns);
 }
 
 /* ---- visits ---------------------------------------------------------------------------------- */
@@ -137,18 +139,20 @@ int waiting_visit(struct waiting *w, struct containers *containers)
 {
 	struct payer payer = { w, containers };
 	const struct thread_takers takers = { account_of, take, &payer };
-	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns;
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns, before_ns;
 	struct thread_pass pass;
 	int err;
 
 	if (!w)
 		return 0;
 	wait_sums_clear(&w->cgroups);
+	before_ns = w->table.visited_ns;
 	w->cgroups.visit++;
 	w->processes.visit++;
 	err = thread_reader_pass(w->reader, &pass);
 	if (err == 0)
 		err = thread_table_visit(&w->table, &pass, &takers);
+	w->apart_ns = before_ns > 0 ? w->table.visited_ns - before_ns : 0;
 	if (err == 0 && !pass.cut)
 		wait_sums_forget(&w->processes);
 	vec_each (&w->cgroups.all, sum)
@@ -221,4 +225,11 @@ const struct wait_sum *waiting_processes(const struct waiting *w, size_t *len)
 uint64_t waiting_visited_ns(const struct waiting *w)
 {
 	return w ? w->table.visited_ns : 0;
+}
+
+double waiting_throttled_percent(const struct waiting *w, const struct waiting_row *row)
+{
+	return w->apart_ns > 0 && row->visit == w->table.visit
+		? 100.0 * (double)row->last.throttled_ns / (double)w->apart_ns
+		: 0;
 }

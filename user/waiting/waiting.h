@@ -48,3 +48,6 @@ const struct waiting_row *waiting_rows(const struct waiting *waiting, size_t *le
 const struct wait_sum *waiting_processes(const struct waiting *waiting, size_t *len);
 /* Begin of the latest visit, CLOCK_MONOTONIC; 0: there was none. */
 uint64_t waiting_visited_ns(const struct waiting *waiting);
+/* Between the latest two passes, the part of the time in which the row's quota was used up, all
+ * CPUs together. */
+double waiting_throttled_percent(const struct waiting *waiting, const struct waiting_row *row);
