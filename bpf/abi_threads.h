@@ -32,7 +32,7 @@ struct thread_record {
 	__u64 arrived_ns;       /* scheduler's clock: latest time that it got a CPU */
 	__u64 updated_ns;       /* scheduler's clock: its CPU's latest update; 0: unknown */
 	__u64 now_ns;           /* CLOCK_MONOTONIC: time of the visit */
-	__u64 throttled_ns;     /* its quota, or the nearest above, was used up; all CPUs */
+	__u64 throttled_ns;     /* the quota above it was used up, all CPUs together */
 	__u32 tid, tgid;        /* in stoker's pid namespace */
 	__u8 class;             /* enum thread_class */
 	__u8 flags;

@@ -33,7 +33,8 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(smp, on_cpu);
 }
 
-#define PRIO_REAL_TIME_MAX 99 /* which no quota holds back */
+/* No quota holds back up to this. */
+#define PRIO_REAL_TIME_MAX 99
 
 /* Has its cgroup, or one above it, no CPU time left? */
 static __always_inline bool is_throttled(struct task_struct *task)

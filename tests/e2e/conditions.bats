@@ -54,4 +54,5 @@ quota() {
 		[ "$(bundles_of "$name" | wc -l)" -eq "$trials" ]
 		are_whole "$name"
 	done
+	[[ ! " ${busy[*]} " == *' throttled '* ]] || bundles_of throttled | xargs -I{} grep -h 'is throttled' {}/first.txt
 }

@@ -185,6 +185,12 @@ static void an_empty_capture_says_why(void **state)
 	c->after.split = (struct thread_split){ 1000, 1, 900, 98, 1 };
 	text = page_of(c, NULL);
 	has(text, "Its threads (15) had no CPU: they waited for one for 90.0 % of their time.");
+	lacks(text, "quota");
+	free(text);
+	c->after.split.throttled_ns = c->after.past_ns / 2;
+	text = page_of(c, NULL);
+	has(text,
+		"Its quota of CPU time was used up for 0.0 % of the time before, and 50.0 % after");
 	free(text);
 	c->after = (struct trap_threads){ 0 };
 	text = page_of(c, NULL);
@@ -243,13 +249,15 @@ static void waits_are_counted_in_threads_by_the_function_of_the_program_that_has
 	add_wait(&c->waits_after, "[blocked on futex]|app/evil\n\033[2J|app/main", 5, false, 10);
 	assert_int_equal(hash_put(&c->waits_after.still, 5, 7 * NSEC_PER_SEC), 0);
 	text = page_of(c, NULL);
-	has(text, "Where its threads waited: threads on average, before -> after\n"
-		  "     0.25 ->    2.70  [blocked on poll] in Shop.ask, 3 threads\n"
-		  "      java.net.Socket.read < Shop.ask < Shop.run\n"
-		  "     0.00 ->    1.00  [blocked on futex] in evil??[2J, 1 thread, 7 s without a "
-		  "CPU\n");
-	has(text, "Waiting for work, as it seems: threads on average, before -> after\n"
-		  "     0.00 ->    1.00  [blocked on futex] in worker, 1 thread\n");
+	has(text,
+		"Where its threads waited: threads on average, before -> after\n"
+		"     0.25 ->    2.70  [blocked on poll] in Shop.ask, 3 threads\n"
+		"      java.net.Socket.read < Shop.ask < Shop.run\n"
+		"     0.00 ->    1.00  [blocked on futex] in evil??[2J, 1 thread, 7 s without a "
+		"CPU\n");
+	has(text,
+		"Waiting for work, as it seems: threads on average, before -> after\n"
+		"     0.00 ->    1.00  [blocked on futex] in worker, 1 thread\n");
 	free(text);
 	trap_capture_free(c);
 }

@@ -149,6 +149,7 @@ static void add_split(struct ps_row *row, uint32_t threads, const struct thread_
 {
 	row->threads += threads;
 	thread_split_add(&row->split, split);
+	thread_split_throttle(&row->split, &row->split, split->throttled_ns);
 }
 
 /* Adds a row per pod, the sum of its containers. */

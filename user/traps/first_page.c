@@ -160,6 +160,12 @@ static void put_share(struct buf *out, const char *name, const struct trap_threa
 		buf_printf(out, " %10s\n", "unknown");
 }
 
+/* In per cent, all CPUs together. */
+static double throttled(const struct trap_threads *t)
+{
+	return t->past_ns > 0 ? 100 * (double)t->split.throttled_ns / (double)t->past_ns : 0;
+}
+
 static void put_threads(const struct trap_capture *c, struct buf *out)
 {
 	const struct trap_threads *a = &c->before, *b = &c->after;
@@ -170,6 +176,12 @@ static void put_threads(const struct trap_capture *c, struct buf *out)
 	put_share(out, "blocked", a, a->split.blocked_ns, b, b->split.blocked_ns);
 	put_share(out, "other", a, a->split.other_ns, b, b->split.other_ns);
 	buf_printf(out, "  %-12s %8u   %8u\n", "threads", a->threads, b->threads);
+	if (throttled(a) > 0 || throttled(b) > 0)
+		buf_printf(out,
+			"Its quota of CPU time was used up for %.1f %% of the time before, and "
+			"%.1f %% "
+			"after: it is throttled (all CPUs together).\n",
+			throttled(a), throttled(b));
 	buf_puts(out,
 		"Runnable threads wait for a CPU, blocked ones for anything else; other is time "
 		"of interrupts and of the hypervisor.\n");

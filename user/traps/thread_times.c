@@ -45,6 +45,7 @@ static bool fits(const char *wanted, const char *text)
 static void add(struct thread_time *out, const struct thread_split *split, uint32_t threads)
 {
 	thread_split_add(&out->split, split);
+	thread_split_throttle(&out->split, &out->split, split->throttled_ns);
 	out->threads += threads;
 }
 

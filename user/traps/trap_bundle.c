@@ -105,11 +105,12 @@ static json_t *threads_json(const struct trap_threads *t)
 
 	if (t->past_ns == 0 || wall_ns == 0)
 		return json_null();
-	return json_pack("{s:i, s:f, s:f, s:f, s:f}", "threads", (int)t->threads, "running_percent",
-		100 * (double)t->split.running_ns / wall_ns, "runnable_percent",
+	return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "threads", (int)t->threads,
+		"running_percent", 100 * (double)t->split.running_ns / wall_ns, "runnable_percent",
 		100 * (double)t->split.runnable_ns / wall_ns, "blocked_percent",
 		100 * (double)t->split.blocked_ns / wall_ns, "other_percent",
-		100 * (double)t->split.other_ns / wall_ns);
+		100 * (double)t->split.other_ns / wall_ns, "throttled_percent",
+		100 * (double)t->split.throttled_ns / (double)t->past_ns);
 }
 
 /* NULL where it is the host. Names are what a stranger gave. */

@@ -124,6 +124,7 @@ static int copy_text(char **to, const char *text)
 static void add_threads(struct trap_threads *sum, const struct thread_time *time)
 {
 	thread_split_add(&sum->split, &time->split);
+	sum->split.throttled_ns += time->split.throttled_ns;
 	sum->past_ns += time->past_ns;
 	sum->threads = time->threads;
 }

@@ -61,7 +61,7 @@ enum thread_split_result thread_split(const struct thread_point *before,
 /* The shares. */
 void thread_split_add(struct thread_split *sum, const struct thread_split *split);
 /* Of all threads that one quota holds back each has all of its time: a sum has the largest one of
- * each visit. last: the sum of this visit. */
+ * each visit. last: the sum of this visit, or sum itself where there is one. */
 void thread_split_throttle(struct thread_split *sum, struct thread_split *last, uint64_t ns);
 /* The part of the time in which threads wanted a CPU that they had none; 0: they wanted none. */
 double thread_split_starved_percent(const struct thread_split *split);
