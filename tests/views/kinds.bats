@@ -6,6 +6,8 @@
 load ../e2e/lib
 
 PACKAGES='playwright-core@1.65.1'
+SPEEDSCOPE='speedscope@1.25.0 playwright-core@1.65.1'
+FIREFOX=@firefox-devtools/profiler-cli@0.10.0
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
@@ -74,6 +76,65 @@ setup() {
 		[["web", "8", "samples", 3], ["web (wall)", "8.wall", "tracing-ms", 100]]' two.firefox.json
 	jq -e '.meta.interval == 10' two.firefox.json
 	"$BATS_TEST_DIRNAME/read" functions two.firefox.json | diff - <(printf '%s\n' '100 wait' '3 serve')
+}
+
+# firefox_totals FILE: the Firefox Profiler's own: us of wall time, and CPU samples.
+firefox_totals() {
+	local home node24 command thread
+	mapfile -t command < <("$BATS_TEST_DIRNAME/../runtimes/setup" node 2>"$tmp/setup")
+	node24=${command[0]:-}
+	[ -n "$node24" ] || skip "$(cat "$tmp/setup")"
+	home=$("$BATS_TEST_DIRNAME/setup" "$FIREFOX" 2>"$tmp/setup") || skip "$(cat "$tmp/setup")"
+	export HOME=$tmp/home
+	mkdir -p "$HOME"
+	command=(timeout 60 "$node24" "$home/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
+	"${command[@]}" load "$1" >&2
+	for thread in $("${command[@]}" thread list --json --limit 1000 | jq -r '.threads[].threadHandle'); do
+		"${command[@]}" thread functions --thread "$thread" --include-idle --json
+	done >threads
+	"${command[@]}" stop --all >&2
+	jq -s '[.[] | [.weightType, ([.functions[].selfSamples] | add // 0)]] |
+		[([.[] | select(.[0] == "tracing-ms")[1]] | add * 1000 | round), ([.[] | select(.[0] == "samples")[1]] | add)]' threads
+}
+
+# equals FILE: so is stdin; a microsecond may be rounded away.
+equals() {
+	jq -se '(.[0][0] - .[1][0] | fabs) <= 1 and .[0][1] == .[1][1]' "$1" - || {
+		cat "$1"
+		return 1
+	}
+}
+
+@test "of a recording with both kinds, speedscope, go tool pprof and the Firefox Profiler have the same totals" {
+	need "$go"
+	local chromium home waits
+	chromium=$(command -v chromium || command -v chromium-browser) || skip 'no Chromium on this machine'
+	# shellcheck disable=SC2086 # a list of packages
+	home=$("$BATS_TEST_DIRNAME/setup" $SPEEDSCOPE 2>"$tmp/setup") || skip "$(cat "$tmp/setup")"
+	head -c 64M /dev/zero >file
+	start "$(target waits)" 60 file
+	waits=$pid
+	wait_until 10 says '^pid' "$out"
+	"$stoker" record -q -p "$waits" -d 3 -e cpu,wall -F 100 -o both.stoker
+	for kind in cpu wall; do
+		"$stoker" convert -q both.stoker -e "$kind" -f folded | awk '!/^#/ { sum += $NF } END { printf "%.0f\n", sum }' >"$kind"
+	done
+	for kind in pb.gz speedscope.json firefox.json; do
+		"$stoker" convert -q both.stoker -o "both.$kind"
+	done
+	echo "cpu: $(cat cpu) samples, wall: $(cat wall) us"
+	between "$(cat wall)" 20000000 40000000 'us of waiting'
+	"$go" tool pprof -raw -sample_index=wall both.pb.gz >raw 2>&1
+	jq -cn --argjson wall "$(cat wall)" --argjson cpu "$(cat cpu)" '[$wall, $cpu]' >want
+	# The columns of -raw: samples, ns of waiting, ns of running.
+	head -n 4 raw
+	awk '/^samples\/count/ { for (i = 1; i <= NF; i++) { sub(/\/.*/, "", $i); at[$i] = i } on = 1; next } /^Locations/ { on = 0 }
+		on && /^ *[0-9]+ +[0-9]+ +[0-9]+:/ { sub(/:.*/, ""); wall += $at["wall"]; cpu += $at["cpu"] }
+		END { printf "[%.0f,%.0f]\n", wall / 1000, cpu / 1e7 }' raw | equals want
+	timeout 120 "$node" "$BATS_TEST_DIRNAME/speedscope_export.mjs" "$home" "$chromium" "$tmp/both.speedscope.json" >exported.json
+	jq -c 'def total(kind): [.profiles[] | select(.name | startswith(kind)) | .endValue - .startValue] | add;
+		[(total("wall") / 1000 | round), (total("cpu") / 1e7 | round)]' exported.json | equals want
+	firefox_totals both.firefox.json | equals want
 }
 
 @test "the page shows one kind at a time, and all labels" {
