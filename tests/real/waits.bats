@@ -45,3 +45,20 @@ judge() {
 	wait_until 60 says ready "$out"
 	judge '^(Waiting|java\.|jdk\.)' 's/\$\$Lambda[^.]*\.run/$$Lambda.run/g'
 }
+
+@test "each kind of wait that a program can ask for has its state" {
+	need "$python"
+	local kind state
+	start "$python" "$real/kinds_of_waits.py" "$tmp"
+	wait_until 30 says ready "$out"
+	"$stoker" record -q -a -d 2 -e wall --by comm -o "$tmp/f"
+	sed -nE 's/^(k-[^;]*);.*;(\[[^;]*\]) [0-9]+$/\1 \2/p' "$tmp/f" | sort -u >"$tmp/states"
+	[ "$(grep -c '^wait' "$out")" -ge 35 ]
+	while read -r _ kind state; do
+		grep -qxF "$kind $state" "$tmp/states" || {
+			echo "$kind is not $state"
+			grep "^$kind;" "$tmp/f" || cat "$out"
+			return 1
+		}
+	done < <(grep '^wait' "$out")
+}

@@ -99,19 +99,36 @@ static bool fits(const char *name, const char *pattern)
 	return strncmp(name, pattern, len) == 0 && (name[len] == '\0' || name[len] == '.');
 }
 
+static const char *state_of(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+		if (fits(function, states[i].name))
+			return states[i].state;
+	return NULL;
+}
+
 const char *wait_state(enum thread_class class, const char *const *functions, size_t len)
 {
+	const char *state = NULL;
+
 	if (class == THREAD_RUNNABLE)
 		return PROFILE_RUNNABLE;
 	if (class == THREAD_THROTTLED)
 		return PROFILE_THROTTLED;
 	if (class == THREAD_STOPPED)
 		return PROFILE_STOPPED;
-	for (size_t i = 0; i < len; i++)
-		for (size_t n = 0; n < ARRAY_SIZE(states); n++)
-			if (fits(functions[i], states[n].name))
-				return states[n].state;
-	return class == THREAD_DISK ? PROFILE_BLOCKED_DISK : PROFILE_BLOCKED;
+	for (size_t i = 0; i < len; i++) {
+		const char *one = state_of(functions[i]);
+
+		/* What waits for a packet may do so for a connection. */
+		if (one && (!state || strcmp(one, PROFILE_BLOCKED_ACCEPT) == 0))
+			state = one;
+		if (state && strcmp(state, PROFILE_BLOCKED_SOCKET) != 0)
+			break;
+	}
+	if (!state)
+		state = class == THREAD_DISK ? PROFILE_BLOCKED_DISK : PROFILE_BLOCKED;
+	return state;
 }
 
 static bool is_idle_function(const struct wait_frame *frame, bool innermost)
