@@ -120,7 +120,7 @@ const char *wait_state(enum thread_class class, const char *const *functions, si
 	for (size_t i = 0; i < len; i++) {
 		const char *one = state_of(functions[i]);
 
-		/* What waits for a packet may do so for a connection. */
+		/* A wait for a packet may be one for a connection. */
 		if (one && (!state || strcmp(one, PROFILE_BLOCKED_ACCEPT) == 0))
 			state = one;
 		if (state && strcmp(state, PROFILE_BLOCKED_SOCKET) != 0)
