@@ -13,11 +13,11 @@
 #define OBJECT_VISIT_IDS (1U << 16)
 #define OBJECT_VISIT_FIRST (OBJECT_ID_MAX + 1 - OBJECT_VISIT_IDS)
 
-#define VISIT_WALK_NS 20000000ULL /* of all walks of a pass: then threads have records alone */
+/* Of all walks of a pass; one account alone gets a third. Then threads have records alone. */
+#define VISIT_WALK_NS 60000000ULL
 #define VISIT_THREAD_NS 1000000ULL /* after which a thread's walk ends */
 
-/* With VISIT_SAME, process_start_ns, cgroup and comm are empty: they are those of the last visit.
- * Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
+/* Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
  * Without frames and without VISIT_SAME the thread has no known stack: it is on a CPU, or there was
  * no time to walk it. */
 struct visit_record {

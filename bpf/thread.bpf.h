@@ -25,6 +25,16 @@ static __always_inline u32 state_of(struct task_struct *task)
 	return (u32)BPF_CORE_READ(old, state);
 }
 
+static __always_inline u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___info_cpu *info = (void *)task;
+	struct task_struct___cpu *own = (void *)task;
+
+	if (bpf_core_field_exists(info->thread_info.cpu))
+		return BPF_CORE_READ(info, thread_info.cpu);
+	return bpf_core_field_exists(own->cpu) ? BPF_CORE_READ(own, cpu) : 0;
+}
+
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	struct task_struct___on_cpu *smp = (void *)task;
@@ -51,12 +61,24 @@ static __always_inline bool is_throttled(struct task_struct *task)
 		BPF_CORE_READ(quota, prio) > PRIO_REAL_TIME_MAX;
 }
 
+/* Linux 6.12 and later leave a thread that begins to wait on its queue for a while. If it is moved
+ * to another CPU then, the scheduler notes that it is queued, up to the end of its wait. */
+static __always_inline bool is_queued(struct task_struct *task, u64 queued_ns)
+{
+	struct task_struct___delayed *delayed = (void *)task;
+
+	if (!queued_ns || BPF_CORE_READ(delayed, on_rq) == 0)
+		return false;
+	return !bpf_core_field_exists(delayed->se.sched_delayed) ||
+		!BPF_CORE_READ(delayed, se.sched_delayed);
+}
+
 /* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
 static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
 {
 	if (is_on_cpu(task))
 		return THREAD_RUNNING;
-	if (queued_ns)
+	if (is_queued(task, queued_ns))
 		return is_throttled(task) ? THREAD_THROTTLED : THREAD_RUNNABLE;
 	if (state & TASK_INTERRUPTIBLE)
 		return THREAD_SLEEPING;

@@ -16,16 +16,6 @@ char LICENSE[] SEC("license") = "GPL";
 __u32 pass = 0; /* number of the pass, set by user space */
 struct thread_cpu cpus[THREADS_CPUS_MAX];
 
-static __always_inline u32 cpu_of(struct task_struct *task)
-{
-	struct task_struct___info_cpu *info = (void *)task;
-	struct task_struct___cpu *own = (void *)task;
-
-	if (bpf_core_field_exists(info->thread_info.cpu))
-		return BPF_CORE_READ(info, thread_info.cpu);
-	return bpf_core_field_exists(own->cpu) ? BPF_CORE_READ(own, cpu) : 0;
-}
-
 /* The clock of the thread's CPU at its latest update; 0: this kernel does not show it. The clocks
  * of each CPU are kept once a pass. */
 static __always_inline u64 read_cpu(struct task_struct *task, bool always)

@@ -37,11 +37,11 @@ __u64 visited = 0; /* address of the task */
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define VISIT_WALK_GUESS_NS 50000 /* of a walk that is about to begin */
+#define VISIT_WALK_GUESS_NS 5000 /* of a walk that is about to begin: few take less */
 /* A stack is walked again after two seconds, then after four times as long, and so on up to the
  * last time, for what is known of its language may come late. Threads without a stack go first:
  * a pass walks others again for so long at most. */
-#define VISIT_AGAIN_NS (VISIT_WALK_NS / 4)
+#define VISIT_AGAIN_NS (VISIT_WALK_NS / 12)
 #define VISIT_SECONDS(walks) (2U << 2 * (walks))
 #define VISIT_WALKS_LAST 5
 #define VISIT_SECONDS_SPREAD 511 /* so that not all threads do so at once */
@@ -110,12 +110,27 @@ static __always_inline void note_clock(u64 now_ns)
 		pass_clock_ns = clock - now_ns;
 }
 
-/* Did the reader of the iterator take the CPU from it? The scheduler notes one time for both. */
-static __always_inline bool is_pushed_aside(u64 queued_ns)
+/* When the reader of the iterator got its CPU: the scheduler's clock. */
+static __always_inline u64 reader_arrived_ns(void)
 {
 	struct task_struct___sched_info *own = (void *)bpf_get_current_task();
 
-	return queued_ns && queued_ns == BPF_CORE_READ(own, sched_info.last_arrival);
+	return BPF_CORE_READ(own, sched_info.last_arrival);
+}
+
+/* A visit sees the reader's CPU as it was when the reader got it. A thread whose CPU it took has
+ * the same time as the reader; another one, woken since, waited then, and still has that stack. */
+static __always_inline void forget_reader(
+	struct visit_record *r, struct task_struct *task, u64 queued_ns)
+{
+	u64 arrived_ns = reader_arrived_ns();
+
+	if (r->class != THREAD_RUNNABLE || !arrived_ns || queued_ns < arrived_ns)
+		return;
+	if (queued_ns == arrived_ns)
+		r->flags |= VISIT_ASIDE;
+	else if (cpu_of(task) == bpf_get_smp_processor_id())
+		r->class = THREAD_SLEEPING;
 }
 
 static __always_inline void read_schedule(struct visit_record *r, struct task_struct *task)
@@ -131,9 +146,8 @@ static __always_inline void read_schedule(struct visit_record *r, struct task_st
 			r->waited_ns = clock_ns - arrived_ns;
 		r->flags |= THREAD_DELAY_KNOWN;
 	}
-	if (is_pushed_aside(queued_ns))
-		r->flags |= VISIT_ASIDE;
 	r->class = class_of(task, state_of(task), queued_ns);
+	forget_reader(r, task, queued_ns);
 }
 
 static __always_inline bool is_wanted(const struct visit_record *r, struct task_struct *task)
@@ -173,10 +187,12 @@ static __always_inline bool read_thread(
 	r->run_ns = counted->se.sum_exec_runtime;
 	if (BPF_CORE_READ_BITFIELD(counted, in_iowait))
 		r->flags |= THREAD_IN_IOWAIT;
+	else if (r->class == THREAD_DISK)
+		r->class = THREAD_SLEEPING; /* a lock, another thread */
 	return true;
 }
 
-/* The rest, which a thread that is the same has as it had it. */
+/* A thread that does not run may be moved to another cgroup, and get another name. */
 static __always_inline void read_identity(
 	struct visit_record *r, struct scratch *s, struct task_struct *task)
 {
@@ -191,8 +207,10 @@ static __always_inline void read_identity(
  * raises the salt when it could not. */
 static __always_inline u64 mark_of(const struct visit_record *r)
 {
+	const u64 *comm = (const u64 *)r->comm;
 	u64 mark = mix(mix(stacks_secret, r->start_ns), r->switches);
 
+	mark = mix(mix(mix(mark, r->cgroup), comm[0]), comm[1]);
 	return mix(mark, (u64)visit_salt << 32 | r->tid);
 }
 
@@ -284,7 +302,8 @@ static __always_inline bool walk_thread(
 {
 	u64 now;
 
-	if (!share_allows(SHARE_VISIT, VISIT_WALK_GUESS_NS, pass_walk_ns, VISIT_WALK_NS)) {
+	/* From the first walk on: a pass always begins with the same threads. */
+	if (account_refuses(SHARE_VISIT, VISIT_WALK_GUESS_NS, pass_walk_ns, VISIT_WALK_NS)) {
 		visit_totals.refused++;
 		return false;
 	}
@@ -298,6 +317,8 @@ static __always_inline bool walk_thread(
 	now = bpf_ktime_get_ns();
 	pass_walk_ns += now - r->now_ns;
 	visit_totals.walk_ns += now - r->now_ns;
+	if (now - r->now_ns > VISIT_WALK_GUESS_NS) /* what it took is charged in any case */
+		account_refuses(SHARE_VISIT, now - r->now_ns - VISIT_WALK_GUESS_NS, 0, ~0ULL);
 	if (!still_waits(r, s, task)) {
 		visit_totals.moved++;
 		r->class = THREAD_RUNNING;
@@ -348,16 +369,15 @@ static __always_inline int visit_task(struct bpf_iter__task *ctx, bool user)
 	if (!s || !r || !task || !read_thread(r, s, task))
 		return 0;
 	visited = (u64)task;
+	read_identity(r, s, task);
 	visit_mark = mark_of(r);
 	visit_keep = 0;
 	slot = r->class != THREAD_RUNNING ? slot_of(r->tid) : NULL;
 	if (slot && slot->tid == r->tid && slot->mark == visit_mark &&
 		(!slot_is_over(slot) || pass_walk_ns > VISIT_AGAIN_NS)) {
 		r->flags |= VISIT_SAME;
-	} else {
-		read_identity(r, s, task);
-		if (r->class != THREAD_RUNNING)
-			visit_keep = walk_thread(s, r, task, user);
+	} else if (r->class != THREAD_RUNNING) {
+		visit_keep = walk_thread(s, r, task, user);
 	}
 	if (write_record(ctx->meta->seq, s, r))
 		return 0;

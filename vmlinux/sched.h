@@ -15,6 +15,16 @@ struct rq {
 	u64 clock_task;
 } CORE;
 
+/* 6.12 and up. */
+struct sched_entity___delayed {
+	unsigned char sched_delayed;
+} CORE;
+
+struct task_struct___delayed {
+	int on_rq;
+	struct sched_entity___delayed se;
+} CORE;
+
 /* With CONFIG_FAIR_GROUP_SCHED, as the pointer to it. */
 struct cfs_rq {
 	struct rq *rq;

@@ -35,3 +35,9 @@ void visitor_again(struct visitor *visitor)
 {
 	(void)visitor;
 }
+
+void visitor_stats(const struct visitor *visitor, struct visitor_stats *out)
+{
+	(void)visitor;
+	*out = (struct visitor_stats){ 0 };
+}

@@ -28,6 +28,7 @@ static void the_functions_of_a_wait_say_its_state(void **state)
 		{ { "wait_woken", "inotify_read" }, THREAD_SLEEPING, PROFILE_BLOCKED },
 		{ { "do_wait_intr_irq", "eventfd_read" }, THREAD_SLEEPING, PROFILE_BLOCKED },
 		{ { "do_wait", "kernel_wait4" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
+		{ { "kernel_clone", "__do_sys_vfork" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
 		{ { "do_wait.isra.0" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
 		{ { "hrtimer_nanosleep" }, THREAD_SLEEPING, PROFILE_SLEEPING },
 		{ { "unix_accept" }, THREAD_SLEEPING, PROFILE_BLOCKED_ACCEPT },
@@ -122,6 +123,20 @@ static void who_waits_for_work_is_idle_and_who_waits_for_an_answer_is_not(void *
 				IN("sun.nio.ch.NioSocketImpl.accept") },
 			true },
 		{ PROFILE_BLOCKED_POLL, { OF("__poll"), OF("pqSocketPoll"), OF("PQexec") }, false },
+		/* The loop itself, and what it called. */
+		{ PROFILE_BLOCKED_FUTEX,
+			{ OF("__futex_wait"), OF("pthread_cond_wait"), OF("Atomics"),
+				OF("on_headers"), OF("uv__io_poll") },
+			false },
+		{ PROFILE_BLOCKED_EPOLL, { OF("epoll_wait"), OF("WaitLatch"), OF("ProcSleep") },
+			false },
+		{ PROFILE_BLOCKED_POLL,
+			{ OF("__poll"), IN("selectors:_PollLikeSelector.select"),
+				IN("subprocess:Popen._communicate") },
+			false },
+		{ PROFILE_BLOCKED_FUTEX, { OF("__futex_wait"), OF("GangWorker::loop()") }, true },
+		{ PROFILE_BLOCKED_FUTEX, { OF("__futex_wait"), OF("GangWorker::looped()") },
+			false },
 	};
 
 	(void)state;

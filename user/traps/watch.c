@@ -219,7 +219,9 @@ static int open_meter(struct watches *watches, const struct rule *rule, const ch
 	struct why why;
 	int err;
 
-	if (!rule_is_of_threads(rule))
+	if (rule->metric == RULE_STILL) /* judged by stacks */
+		err = 0;
+	else if (!rule_is_of_threads(rule))
 		err = meter_open(meter, &watches->mounts, rule->metric, path, now_ns, &why);
 	else
 		err = from->waiting ? 0

@@ -41,6 +41,8 @@ static const struct {
 	{ "do_nanosleep", PROFILE_SLEEPING },
 	{ "common_nsleep", PROFILE_SLEEPING },
 	{ "do_wait", PROFILE_BLOCKED_CHILD },
+	{ "wait_for_vfork_done", PROFILE_BLOCKED_CHILD },
+	{ "kernel_clone", PROFILE_BLOCKED_CHILD },
 	{ "kernel_wait4", PROFILE_BLOCKED_CHILD },
 	{ "do_sigtimedwait", PROFILE_BLOCKED_SIGNAL },
 	{ "sigsuspend", PROFILE_BLOCKED_SIGNAL },
@@ -58,36 +60,55 @@ static const struct {
 	{ "do_lock_file_wait", PROFILE_BLOCKED_FILE_LOCK },
 };
 
-/* Where pools wait for work, event loops for events, and runtimes' own threads for something to do:
- * of the JVM, .NET, Go, libuv and Python. Some functions have a pool's work above them, too. */
-static const struct {
-	const char *name;
-	bool native, innermost; /* innermost: none of a language's may be below it */
-} idle_functions[] = {
-	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false, false },
-	{ "java.util.concurrent.ForkJoinPool.awaitWork", false, false },
-	{ "java.lang.ref.ReferenceQueue.remove", false, false },
-	{ "java.lang.ref.Reference.waitForReferencePendingList", false, false },
-	{ "sun.nio.ch.NioSocketImpl.accept", false, false },
-	{ "sun.nio.ch.PollSelectorImpl.doSelect", false, false },
-	{ "GangWorker::loop", true, false },
-	{ "WatcherThread::run", true, false },
-	{ "CompileQueue::get", true, false },
-	{ "os::signal_wait", true, false },
-	{ "System.Threading.LowLevelLifoSemaphore.WaitForSignal", false, false },
-	{ "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", false, true },
-	{ "runtime.findRunnable", true, false },
-	{ "runtime.sysmon", true, false },
-	{ "uv__io_poll", true, false },
-	{ "concurrent.futures.thread:_worker", false, true },
-	{ "selectors:_PollLikeSelector.select", false, false },
-	{ "selectors:SelectSelector.select", false, false },
+enum place {
+	ANYWHERE,
+	INNERMOST, /* none of a language's is below it */
+	LAST,      /* but for the functions of a library that ask the kernel */
 };
 
-/* Where libraries wait with poll(2) for the answer to a request. */
+#define LAST_FRAMES 3 /* from the leaf on, with that function itself */
+
+/* Where pools wait for work, event loops for events, and runtimes' own threads for something to do:
+ * of the JVM, .NET, Go, libuv, V8, Python and C. Some have work, too, above them. */
+static const struct {
+	const char *name;
+	bool native;
+	enum place place;
+} idle_functions[] = {
+	{ "java.util.concurrent.ThreadPoolExecutor.getTask", false, ANYWHERE },
+	{ "java.util.concurrent.ForkJoinPool.awaitWork", false, ANYWHERE },
+	{ "java.lang.ref.ReferenceQueue.remove", false, ANYWHERE },
+	{ "java.lang.ref.Reference.waitForReferencePendingList", false, ANYWHERE },
+	{ "sun.nio.ch.NioSocketImpl.accept", false, ANYWHERE },
+	{ "sun.nio.ch.PollSelectorImpl.doSelect", false, ANYWHERE },
+	{ "GangWorker::loop", true, ANYWHERE },
+	{ "WorkerThread::run", true, ANYWHERE },
+	{ "WatcherThread::run", true, ANYWHERE },
+	{ "WatcherThread::sleep", true, ANYWHERE },
+	{ "VMThread::run", true, ANYWHERE },
+	{ "CompileQueue::get", true, ANYWHERE },
+	{ "ConcurrentGCThread::run", true, ANYWHERE },
+	{ "G1ServiceThread::run_service", true, ANYWHERE },
+	{ "MonitorDeflationThread::monitor_deflation_thread_entry", true, ANYWHERE },
+	{ "ServiceThread::service_thread_entry", true, ANYWHERE },
+	{ "NMethodSweeper::sweeper_loop", true, ANYWHERE },
+	{ "os::signal_wait", true, ANYWHERE },
+	{ "System.Threading.LowLevelLifoSemaphore.WaitForSignal", false, ANYWHERE },
+	{ "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", false, INNERMOST },
+	{ "runtime.findRunnable", true, ANYWHERE },
+	{ "runtime.sysmon", true, ANYWHERE },
+	{ "uv__io_poll", true, LAST },
+	{ "node::DelayedTaskScheduler::Run", true, LAST },
+	{ "concurrent.futures.thread:_worker", false, INNERMOST },
+	{ "socketserver:BaseServer.serve_forever", false, ANYWHERE },
+};
+
+/* Where a program that has the loop waits for somebody who is to answer or to let go. */
 static const char *const request_functions[] = {
 	"pqSocketPoll", "pqSocketCheck", "vio_io_wait", "Curl_poll", "Curl_socket_check",
-	"__res_context_send", "__libc_res_nsend", "BIO_wait", "redisBufferRead",
+	"__res_context_send", "__libc_res_nsend", "BIO_wait", "redisBufferRead", "ProcSleep",
+	"curl_multi_poll", "curl_multi_wait", "curl_easy_perform", "PQgetResult", "PQexec",
+	"mysql_real_query", "mysql_store_result",
 };
 
 static bool fits(const char *name, const char *pattern)
@@ -131,13 +152,26 @@ const char *wait_state(enum thread_class class, const char *const *functions, si
 	return state;
 }
 
-static bool is_idle_function(const struct wait_frame *frame, bool innermost)
+/* A demangled name has its parameters. */
+static bool is_name(const char *name, const char *wanted)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++)
+	size_t len = strlen(wanted);
+
+	return strncmp(name, wanted, len) == 0 && (name[len] == '\0' || name[len] == '(');
+}
+
+/* at: how many frames are below it. */
+static bool is_idle_function(const struct wait_frame *frame, bool innermost, size_t at)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++) {
+		enum place place = idle_functions[i].place;
+
 		if (frame->language != idle_functions[i].native &&
-			(innermost || !idle_functions[i].innermost) &&
-			strcmp(frame->name, idle_functions[i].name) == 0)
+			(innermost || place != INNERMOST) &&
+			(at < LAST_FRAMES || place != LAST) &&
+			is_name(frame->name, idle_functions[i].name))
 			return true;
+	}
 	return false;
 }
 
@@ -151,20 +185,24 @@ static bool is_request_function(const char *name)
 
 bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len)
 {
-	bool poll = strcmp(state, PROFILE_BLOCKED_POLL) == 0, language = false, request = false;
+	bool accept = strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
+	bool events = strcmp(state, PROFILE_BLOCKED_EPOLL) == 0;
+	bool language = false;
 
-	if (strcmp(state, PROFILE_BLOCKED_EPOLL) == 0 || strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0)
-		return true;
-	if (!poll && strcmp(state, PROFILE_BLOCKED_FUTEX) != 0 &&
+	events |= strcmp(state, PROFILE_BLOCKED_POLL) == 0;
+	if (!accept && !events && strcmp(state, PROFILE_BLOCKED_FUTEX) != 0 &&
 		strcmp(state, PROFILE_SLEEPING) != 0)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (is_idle_function(&frames[i], frames[i].language && !language))
+		if (!frames[i].language && is_request_function(frames[i].name))
+			return false;
+		if (is_idle_function(&frames[i], frames[i].language && !language, i))
 			return true;
 		language |= frames[i].language;
-		request |= !frames[i].language && is_request_function(frames[i].name);
 	}
+	if (accept || strcmp(state, PROFILE_BLOCKED_EPOLL) == 0)
+		return true;
 	/* A C program that polls mostly has an event loop; languages do so in each call that has a
 	 * time limit. */
-	return poll && !language && !request;
+	return events && !language;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/share.h"
 #include "cgroup/tree.h"
 #include "containers/containers.h"
 #include "waiting/thread_reader.h"
@@ -20,6 +21,8 @@ struct waiting {
 	struct wait_sums processes;
 	bool by_process;
 	VEC(struct waiting_row) rows;
+	struct share room; /* of the rows, but the first */
+	bool crowded;      /* some row found no room at this visit */
 	struct hash by_labels; /* hash of the labels → index */
 	uint64_t due_ns;
 	uint64_t apart_ns; /* between the latest two passes; 0: there was one at most */
@@ -45,9 +48,11 @@ static uint64_t hash_of(const struct containers_labels *l)
 	return hash_bytes(parts, sizeof(parts));
 }
 
-static int add_row(struct waiting *w, const struct containers_labels *l, uint64_t hash)
+static int add_row(
+	struct waiting *w, const struct containers_labels *l, uint64_t hash, uint64_t account)
 {
-	struct waiting_row row = { .container = strdup(l->container),
+	struct waiting_row row = { .account = account,
+		 .container = strdup(l->container),
 		.pod = strdup(l->pod),
 		.namespace_ = strdup(l->namespace_),
 		.unit = strdup(l->unit) };
@@ -74,6 +79,7 @@ static void forget_rows(struct waiting *w)
 			"", row->unit, 0 };
 
 		if (row->visit != w->table.visit) {
+			share_return(&w->room, row->account, 1);
 			row_done(row);
 			continue;
 		}
@@ -84,13 +90,22 @@ static void forget_rows(struct waiting *w)
 	w->rows.len = kept;
 }
 
-static struct waiting_row *row_of(struct waiting *w, const struct containers_labels *labels)
+/* The row of these labels, or that of all who find no room. */
+static struct waiting_row *row_of(
+	struct waiting *w, const struct containers_labels *labels, uint64_t account)
 {
 	uint64_t hash = hash_of(labels), *at = hash_find(&w->by_labels, hash);
 
-	if (!at && w->rows.len <= WAITING_ROWS_MAX && add_row(w, labels, hash) == 0)
-		at = hash_find(&w->by_labels, hash);
-	return &w->rows.data[at ? *at : 0];
+	if (at)
+		return &w->rows.data[*at];
+	w->crowded |= share_refuses(&w->room, account, 1, WAITING_ROWS_MAX);
+	if (share_refuses(&w->room, account, 1, WAITING_ROWS_MAX) ||
+		share_charge(&w->room, account, 1) < 0)
+		return &w->rows.data[0];
+	if (add_row(w, labels, hash, account) == 0)
+		return &w->rows.data[w->rows.len - 1];
+	share_return(&w->room, account, 1);
+	return &w->rows.data[0];
 }
 
 static void add_cgroup(
@@ -100,7 +115,7 @@ static void add_cgroup(
 	struct waiting_row *row;
 
 	containers_labels(containers, sum->cgroup, &labels);
-	row = row_of(w, &labels);
+	row = row_of(w, &labels, containers_account(containers, sum->cgroup));
 	if (row->visit != w->table.visit) {
 		row->threads = 0;
 		row->last = (struct thread_split){ 0 };
@@ -157,8 +172,9 @@ int waiting_visit(struct waiting *w, struct containers *containers)
 		wait_sums_forget(&w->processes);
 	vec_each (&w->cgroups.all, sum)
 		add_cgroup(w, containers, sum);
-	if (w->rows.len > WAITING_ROWS_MAX)
+	if (w->crowded)
 		forget_rows(w);
+	w->crowded = false;
 	took_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) * WAITING_PART;
 	w->due_ns = clock_ns(CLOCK_MONOTONIC) +
 		(took_ns > WAITING_EVERY_NS ? took_ns : WAITING_EVERY_NS);
@@ -181,7 +197,7 @@ int waiting_open(const struct cgroup_tree *tree, uint32_t pid_namespace, bool pr
 
 	if (tree)
 		options.v1 = cgroup_tree_v1(tree, &options.v1_len, &live);
-	if (err == 0 && add_row(w, &others, 0) < 0)
+	if (err == 0 && add_row(w, &others, 0, 0) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	if (err == 0)
 		err = thread_reader_open(&options, &w->reader, why);
@@ -206,6 +222,7 @@ void waiting_free(struct waiting *w)
 	vec_each (&w->rows, row)
 		row_done(row);
 	vec_done(&w->rows);
+	share_done(&w->room);
 	hash_done(&w->by_labels);
 	free(w);
 }

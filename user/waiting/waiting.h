@@ -2,8 +2,8 @@
 /* waiting/waiting.h - the running, runnable, blocked and other time of this host's threads since it
  * was opened, summed for each container or unit, and for each process if that is wanted. A pass is
  * an iterator's, so it waits for no thread; passes take at most 1/WAITING_PART of one CPU. A
- * container or unit has its row from its first interval on. There are WAITING_ROWS_MAX rows; the
- * time of those that find none is in the row "[others]". */
+ * container or unit has its row from its first interval on. There are WAITING_ROWS_MAX rows,
+ * which accounts share (base/share.h); the time of those that find none is in "[others]". */
 #pragma once
 
 #include <stdbool.h>
@@ -30,6 +30,7 @@ struct waiting_row {
 	struct thread_split sum;     /* since the begin */
 	struct thread_split last;    /* between the latest two passes */
 	uint64_t cgroup;             /* one of its own */
+	uint64_t account;            /* of its labels: base/share.h */
 };
 
 /* tree: NULL, none is mounted. Takes rights that are given up afterwards. */

@@ -42,6 +42,8 @@ struct walls {
 	VEC(struct wall_thread) threads;
 	struct hash by_thread; /* tid and start → index */
 	struct share room;
+	struct share stacks;  /* bytes in the tally since its epoch began */
+	uint32_t epoch;
 	struct visit_pace pace;
 	uint64_t due_ns, last_ns; /* begins of the next visit, and of the latest; 0: no visit yet */
 	uint64_t apart_ns;        /* between the latest visits' begins, an average; 0: one visit */
@@ -85,6 +87,7 @@ void walls_free(struct walls *w)
 	vec_done(&w->threads);
 	hash_done(&w->by_thread);
 	share_done(&w->room);
+	share_done(&w->stacks);
 	free(w);
 }
 
@@ -183,16 +186,31 @@ static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
 	return hash_mix(hash_bytes(frames, len * sizeof(*frames)) ^ whose) | 1;
 }
 
+/* Room of the tally for stacks of waits: what is left is for samples. The tally has what was used
+ * in this epoch and in the one before. */
+#define STACKS_MAX (TALLY_BYTES_MAX / 4)
+
+static bool has_room(struct walls *w, const struct wall_thread *thread, uint32_t frames_len)
+{
+	if (w->epoch != w->tally->epoch)
+		share_clear(&w->stacks);
+	w->epoch = w->tally->epoch;
+	return !share_refuses(&w->stacks, thread->account,
+		TALLY_STACK_BYTES(frames_len) + TALLY_STACK_BYTES(0), STACKS_MAX);
+}
+
 /* Gives the tally the record's stack, if it has one and there is room. 0 or -ENOMEM. */
 static int take_stack(struct walls *w, struct wall_thread *thread, const struct visit_record *r,
 	const uint64_t *kernel, const uint64_t *user)
 {
 	struct event_stack half = { .kind = EVENT_STACK };
+	uint64_t bytes = w->tally->bytes;
 	int err = 0;
 
 	thread->known = false;
 	thread->key = (struct count_key){ .task = r->task };
-	if (r->task == 0 || (r->kernel_len == 0 && r->user_len == 0))
+	if (r->task == 0 || (r->kernel_len == 0 && r->user_len == 0) ||
+		!has_room(w, thread, r->kernel_len + r->user_len))
 		return 0;
 	if (r->kernel_len > 0) {
 		half.frames_len = r->kernel_len;
@@ -210,6 +228,8 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 		err = tally_stack(w->tally, &half, user);
 	}
 	thread->known = err == 0;
+	if (w->tally->bytes > bytes && err == 0)
+		err = share_charge(&w->stacks, thread->account, w->tally->bytes - bytes);
 	return err == -ENOSPC ? 0 : err;
 }
 
@@ -345,7 +365,12 @@ int walls_each(const struct walls *w, walls_fn *fn, void *ctx)
 
 void walls_stats(const struct walls *w, struct walls_stats *out)
 {
+	struct visitor_stats visits = { 0 };
+
 	*out = w ? w->stats : (struct walls_stats){ 0 };
+	if (w)
+		visitor_stats(w->visitor, &visits);
+	out->unwalked = visits.refused;
 	if (w && w->apart_ns > 0)
 		out->hz = (double)NSEC_PER_SEC / (double)w->apart_ns;
 }

@@ -28,6 +28,7 @@ struct walls_stats {
 	uint64_t visits, threads;      /* threads that were visited, added up */
 	uint64_t waiting_ns, lost_ns;  /* waits that were counted; without a known stack */
 	uint64_t refused;              /* threads that found no room, added up */
+	uint64_t unwalked;             /* stacks for which a visit had no time left */
 	uint64_t cpu_ns;               /* of all visits */
 	double hz;                     /* rate of the latest visits; 0: less than two */
 };
