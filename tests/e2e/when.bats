@@ -109,7 +109,11 @@ load when
 	local page stuck
 	start "$(target stuck)" 100
 	stuck=$pid
+	make_container
+	echo "$stuck" >"$cgroup/cgroup.procs"
 	when still 'still > 50% for 6s' -p "$stuck" --count 1
+	when inside 'still > 50% for 6s' --container "$container" --count 1
+	when host 'still > 1% for 6s' -a --count 1
 	when moved 'still > 99% for 6s' -p "$stuck" -d 14
 	# Eight workers without work, and one thread that waits for something else.
 	start "$python" -c 'import concurrent.futures as f, threading, time
@@ -119,8 +123,11 @@ print("ready", flush=True)
 threading.Event().wait(100)'
 	wait_until 10 says ready "$out"
 	when idle 'still > 50% for 6s' -p "$pid" -d 14
-	wait_until 40 is_gone "${recorder_of[still]}"
-	wait "${recorder_of[still]}"
+	for page in still inside host; do
+		wait_until 40 is_gone "${recorder_of[$page]}"
+		wait "${recorder_of[$page]}"
+	done
+	grep -q '\[blocked on signal\] in leaked, 200 threads' "$(bundles_of inside)/first.txt"
 	page=$(bundles_of still)/first.txt
 	cat "$page"
 	grep -E '\[blocked on futex\] in take_a, 1 thread, ([6-9]|[1-9][0-9]) s without a CPU' "$page"

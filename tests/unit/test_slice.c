@@ -109,6 +109,38 @@ static void two_rates_are_one_profile_of_one_container(void **state)
 	assert_string_equal(profile_label_text(&out, 0, PROFILE_KEY_CONTAINER), "web");
 }
 
+/* One wait from second 1 to 4, one of second 5, and 7 ns of which it is not known when. */
+static void waits_of_the_range_are_taken_as_far_as_they_are_in_it(void **state)
+{
+	_cleanup_(profile_done) struct profile p, out, again;
+	struct slice slice = { .since_ns = BEGIN_NS + 2 * NSEC_PER_SEC,
+		.until_ns = BEGIN_NS + 5 * NSEC_PER_SEC,
+		.other_kinds = true,
+		.no_ticks = true };
+	uint32_t kind;
+
+	(void)state;
+	make(&p, 1, 0, 2);
+	assert_int_equal(profile_kind(&p, "wall", 4, &kind), 0);
+	assert_int_equal(profile_span(&p, 0, 0, kind, BEGIN_NS + NSEC_PER_SEC,
+				 BEGIN_NS + 4 * NSEC_PER_SEC),
+		0);
+	assert_int_equal(profile_span(&p, 0, 0, kind, BEGIN_NS + 5 * NSEC_PER_SEC,
+				 BEGIN_NS + 6 * NSEC_PER_SEC),
+		0);
+	assert_int_equal(profile_add_kind(&p, 0, 0, kind, 7), 0);
+	assert_int_equal(profile_init(&out), 0);
+	assert_int_equal(profile_add_slice(&p, &slice, &out), 0);
+	assert_int_equal(out.ticks.len, 0);
+	assert_int_equal(out.samples.len, 1);
+	assert_int_equal(out.samples.data[0].value, 2 * NSEC_PER_SEC + 7);
+	/* What was cut can be cut again. */
+	slice.until_ns = BEGIN_NS + 3 * NSEC_PER_SEC;
+	assert_int_equal(profile_init(&again), 0);
+	assert_int_equal(profile_add_slice(&out, &slice, &again), 0);
+	assert_int_equal(again.samples.data[0].value, NSEC_PER_SEC + 7);
+}
+
 static void what_is_over_the_limit_is_counted(void **state)
 {
 	_cleanup_(profile_done) struct profile low, out;
@@ -129,6 +161,7 @@ int main(void)
 		cmocka_unit_test(a_tick_becomes_as_many_as_it_stands_for),
 		cmocka_unit_test(they_lie_in_the_period_before_the_tick),
 		cmocka_unit_test(two_rates_are_one_profile_of_one_container),
+		cmocka_unit_test(waits_of_the_range_are_taken_as_far_as_they_are_in_it),
 		cmocka_unit_test(what_is_over_the_limit_is_counted),
 	};
 

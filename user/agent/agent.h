@@ -34,6 +34,7 @@ struct agent_options {
 	bool waiting, waiting_processes; /* split threads' time (waiting/waiting.h); by process */
 	uint32_t wall_hz;             /* visits to threads that wait (waiting/walls.h); 0: none */
 	uint32_t wall_part;           /* 0: WALLS_CAPTURE_PART */
+	uint64_t wall_spans_ns;       /* profiles have spans of waits, so long each; 0: none */
 	bool wall_optional;           /* where there can be none, a warning says so */
 	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };

@@ -390,16 +390,25 @@ static int fill_ticks(struct fill *fill)
 	return 0;
 }
 
+static int add_sample(
+	struct fill *fill, const struct profile_sample *s, const struct tally_count *c)
+{
+	if (s->value == 0)
+		return 0;
+	if (c->until_ns > s->value)
+		return profile_span(fill->profile, s->stack, s->labels, s->kind,
+			c->until_ns - s->value, c->until_ns);
+	return profile_add_kind(fill->profile, s->stack, s->labels, s->kind, s->value);
+}
+
 int fill_samples(struct fill *fill)
 {
 	int err = fill_counts(fill);
 
 	if (err == 0)
 		err = fill_ticks(fill);
-	vec_each (&fill->filled, sample)
-		if (err == 0 && sample->value > 0)
-			err = profile_add_kind(fill->profile, sample->stack, sample->labels,
-				sample->kind, sample->value);
+	for (size_t i = 0; i < fill->filled.len && err == 0; i++)
+		err = add_sample(fill, &fill->filled.data[i], &fill->tally->counts.data[i]);
 	naming_count(fill->naming, fill->account);
 	return err;
 }

@@ -16,7 +16,7 @@ int wall_open(const struct agent_options *options, struct sampler *sampler, stru
 {
 	const struct walls_options walls = { options->wall_hz,
 		options->wall_part ? options->wall_part : WALLS_CAPTURE_PART,
-		options->sampler.user };
+		options->sampler.user, options->wall_spans_ns };
 	struct why lacks;
 	int err = walls_open(&walls, sampler, tally, containers, out, why);
 

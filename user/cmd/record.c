@@ -30,8 +30,7 @@
 #include "containers/target.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)
-/* A streaming format is named and written in chunks: late enough for good names, early enough for
- * memory. */
+/* A streaming format is written in chunks: late enough for good names, early enough for memory. */
 #define CHUNK_NS (30 * NSEC_PER_SEC)
 #define CHUNK_TICKS 200000
 
@@ -171,6 +170,7 @@ static int open_agent(struct record *r, struct why *why)
 		.runtime_socket = o->runtime_socket,
 		.wall_hz = o->sources.wall_hz,
 		.wall_optional = o->sources.wall_optional,
+		.wall_spans_ns = o->when ? RECORD_WHEN_SPANS_NS : 0,
 		.evidence = r->evidence,
 		.waiting = o->when != NULL,
 		.waiting_processes = o->when != NULL,

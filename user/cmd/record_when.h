@@ -10,6 +10,8 @@
 #include "cmd/record_options.h"
 #include "traps/trapper.h"
 
+#define RECORD_WHEN_SPANS_NS 1000000000ULL /* of waits: a capture is cut so exactly */
+
 struct agent;
 
 struct record_when {

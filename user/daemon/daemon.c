@@ -42,6 +42,7 @@
 #define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
 #define TURN_NS (20 * NSEC_PER_MSEC)
 #define TURNS_AT_ONCE 50
+#define WALL_SPANS_NS (5 * NSEC_PER_SEC)
 
 struct daemon {
 	struct daemon_options options;
@@ -421,6 +422,7 @@ static int open_agent(struct daemon *d, struct why *why)
 		},
 		.wall_hz = (uint32_t)d->config.wall_hz,
 		.wall_part = WALLS_DAEMON_PART,
+		.wall_spans_ns = with_traps ? WALL_SPANS_NS : 0,
 		.wall_optional = true,
 		.waiting = true,
 		.waiting_processes = rules_of_processes(&d->config.traps),

@@ -174,6 +174,7 @@ int profile_select_kinds(struct profile *p, const uint32_t *kinds, uint32_t len)
 		p->ticks.data[kept++] = *tick;
 	}
 	p->ticks.len = kept;
+	p->spans.len = 0; /* files have none */
 	free(s.samples);
 	return err;
 }

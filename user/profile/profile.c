@@ -29,6 +29,7 @@ void profile_done(struct profile *p)
 	vec_done(&p->free_keys);
 	vec_done(&p->samples);
 	vec_done(&p->ticks);
+	vec_done(&p->spans);
 	vec_done(&p->events);
 	hash_done(&p->frame_index);
 	hash_done(&p->stack_index);
@@ -201,6 +202,21 @@ int profile_tick_kind(struct profile *p, uint32_t stack, uint32_t labels, uint32
 int profile_tick(struct profile *p, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns)
 {
 	return profile_tick_kind(p, stack, labels, 0, cpu, time_ns);
+}
+
+int profile_span(struct profile *p, uint32_t stack, uint32_t labels, uint32_t kind,
+	uint64_t since_ns, uint64_t until_ns)
+{
+	const struct profile_sample one = { stack, labels, until_ns - since_ns, kind };
+	struct profile_span *span = vec_add(&p->spans);
+	uint32_t sample;
+	int err = span ? add(p, &one, &sample) : -ENOMEM;
+
+	if (err == 0)
+		*span = (struct profile_span){ since_ns, until_ns, sample };
+	else if (span)
+		p->spans.len--;
+	return err;
 }
 
 static int by_time(const void *a, const void *b)

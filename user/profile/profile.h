@@ -16,6 +16,7 @@
 #include "profile/kinds.h"
 #include "profile/labels.h"
 #include "profile/marks.h"
+#include "profile/span.h"
 
 enum profile_class {
 	PROFILE_NATIVE, PROFILE_KERNEL,    /* user code from a file; the kernel */
@@ -73,6 +74,7 @@ struct profile {
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_tick) ticks; /* by time; empty if times were not kept */
 	uint64_t ticks_dropped;         /* ticks without time, over PROFILE_TICKS_MAX */
+	VEC(struct profile_span) spans;
 	VEC(struct profile_event) events; /* by time */
 	uint64_t labels_cut, events_dropped, events_cut; /* by the limits of labels.h, events.h */
 	struct hash frame_index, stack_index, label_index, object_index;

@@ -192,8 +192,7 @@ static int move_tick(
 		uint64_t at_ns =
 			tick->time_ns - since_ns > back_ns ? tick->time_ns - back_ns : since_ns;
 
-		err = profile_tick_kind(
-			s->to, sample.stack, sample.labels, kind, tick->cpu, at_ns);
+		err = profile_tick_kind(s->to, sample.stack, sample.labels, kind, tick->cpu, at_ns);
 	}
 	return err;
 }
@@ -212,8 +211,25 @@ static int move_sample(struct slicer *s, const struct profile_sample *from)
 	if (err == 0)
 		err = move_labels(s, &sample.labels);
 	return err < 0 ? err
-		       : profile_add_kind(
-				 s->to, sample.stack, sample.labels, kind, sample.value);
+		       : profile_add_kind(s->to, sample.stack, sample.labels, kind, sample.value);
+}
+
+/* The part of the sample that is a span. */
+static int move_span(
+	struct slicer *s, const struct profile_sample *from, uint64_t since_ns, uint64_t until_ns)
+{
+	struct profile_sample sample = *from;
+	uint32_t kind;
+	int err = move_kind(s, sample.kind, &kind);
+
+	if (err == 0 && kind == PROFILE_NO_KIND)
+		return 0;
+	if (err == 0)
+		err = move_stack(s, &sample.stack);
+	if (err == 0)
+		err = move_labels(s, &sample.labels);
+	return err < 0 ? err
+		       : profile_span(s->to, sample.stack, sample.labels, kind, since_ns, until_ns);
 }
 
 static int slicer_init(struct slicer *s, const struct profile *from, struct profile *to)
@@ -270,13 +286,53 @@ static int move_event(struct slicer *s, const struct profile_event *event)
 	return err < 0 ? err : profile_event(s->to, &moved, profile_text(s->from, event->text));
 }
 
+static int move_spans(struct slicer *s, const struct slice *w, uint64_t *rest)
+{
+	const struct profile *p = s->from;
+	int err = 0;
+
+	for (size_t i = 0; i < p->spans.len && err == 0; i++) {
+		struct profile_span span = p->spans.data[i];
+		const struct profile_sample *sample = &p->samples.data[span.sample];
+
+		if (sample->value == 0 || !are_labels(p, sample->labels, w))
+			continue;
+		rest[span.sample] -= span.until_ns - span.since_ns;
+		span.since_ns = span.since_ns > w->since_ns ? span.since_ns : w->since_ns;
+		span.until_ns = span.until_ns < w->until_ns ? span.until_ns : w->until_ns;
+		if (span.since_ns < span.until_ns)
+			err = move_span(s, sample, span.since_ns, span.until_ns);
+	}
+	return err;
+}
+
+static int move_other_kinds(struct slicer *s, const struct slice *w)
+{
+	const struct profile *p = s->from;
+	_cleanup_(freep) uint64_t *rest = calloc(p->samples.len + 1, sizeof(*rest));
+	int err = rest ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->samples.len && err == 0; i++)
+		rest[i] = p->samples.data[i].value;
+	if (err == 0)
+		err = move_spans(s, w, rest);
+	for (size_t i = 0; i < p->samples.len && err == 0; i++) {
+		struct profile_sample sample = p->samples.data[i];
+
+		sample.value = rest[i];
+		if (sample.kind != 0 && sample.value > 0 && are_labels(p, sample.labels, w))
+			err = move_sample(s, &sample);
+	}
+	return err;
+}
+
 int profile_add_slice(const struct profile *p, struct slice *slice, struct profile *out)
 {
 	_cleanup_(slicer_done) struct slicer s = { 0 };
 	int err = slicer_init(&s, p, out);
 
 	vec_each (&p->ticks, tick) {
-		if (err < 0 ||
+		if (err < 0 || slice->no_ticks ||
 			!is_wanted(p, tick->time_ns, p->samples.data[tick->sample].labels, slice))
 			continue;
 		if (slice->ticks_max > 0 && out->ticks.len >= slice->ticks_max)
@@ -286,15 +342,10 @@ int profile_add_slice(const struct profile *p, struct slice *slice, struct profi
 		slice->taken++;
 	}
 	vec_each (&p->events, event)
-		if (err == 0 && is_wanted(p, event->time_ns, event->labels, slice))
+		if (err == 0 && !slice->no_ticks &&
+			is_wanted(p, event->time_ns, event->labels, slice))
 			err = move_event(&s, event);
-	if (!slice->other_kinds)
-		return err;
-	vec_each (&p->samples, sample)
-		if (err == 0 && sample->kind != 0 && sample->value > 0 &&
-			are_labels(p, sample->labels, slice))
-			err = move_sample(&s, sample);
-	return err;
+	return err == 0 && slice->other_kinds ? move_other_kinds(&s, slice) : err;
 }
 
 int profile_slice(

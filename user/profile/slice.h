@@ -21,7 +21,8 @@ struct slice {
 	 * rates can be added up. 0: each becomes one. */
 	uint64_t period_ns;
 	uint64_t ticks_max; /* limit of ticks in out; 0: the profile's own */
-	bool other_kinds;   /* samples of those have no times: all are added, of any range */
+	bool other_kinds;   /* samples of others, too: spans in the range, and all that has none */
+	bool no_ticks;      /* of the range, samples of other kinds alone */
 	/* State between calls: */
 	uint64_t rest_ns;         /* remaining time that is less than a tick */
 	uint64_t taken, left_out; /* ticks in range, and those over ticks_max */

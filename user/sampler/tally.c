@@ -206,7 +206,7 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 }
 
 int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, uint64_t visits,
-	uint64_t wait_ns)
+	uint64_t wait_ns, uint64_t until_ns)
 {
 	int err = tally_count(tally, key, visits);
 	struct tally_count *c;
@@ -215,6 +215,7 @@ int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, 
 		return err;
 	c = &tally->counts.data[tally->counts.len - 1];
 	c->wait_ns = wait_ns;
+	c->until_ns = until_ns;
 	c->class = class;
 	return 0;
 }

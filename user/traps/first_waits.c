@@ -158,15 +158,21 @@ static int find_row(
 	return 0;
 }
 
-static int note_thread(
-	struct rows *rows, size_t index, const struct trap_waits *waits, uint32_t labels)
+/* Has the thread been there for most of that time, as far as it is in the capture? */
+static bool is_there(const struct trap_waits *waits, uint64_t wait_ns, uint64_t still_ns)
 {
-	uint64_t tid = (uint64_t)profile_label_number(&waits->profile, labels, PROFILE_KEY_TID);
+	return wait_ns > (still_ns < waits->past_ns ? still_ns : waits->past_ns) / 2;
+}
+
+static int note_thread(struct rows *rows, size_t index, const struct trap_waits *waits,
+	const struct profile_sample *s)
+{
+	uint64_t tid = (uint64_t)profile_label_number(&waits->profile, s->labels, PROFILE_KEY_TID);
 	uint64_t key = hash_mix(index + 1) ^ tid;
 	const uint64_t *still_ns = hash_find(&waits->still, tid);
 	struct row *row = &rows->all.data[index];
 
-	if (still_ns && *still_ns > row->still_ns)
+	if (still_ns && *still_ns > row->still_ns && is_there(waits, s->value, *still_ns))
 		row->still_ns = *still_ns;
 	if (hash_find(&rows->seen, key))
 		return 0;
@@ -197,7 +203,7 @@ static int add_waits(struct rows *rows, const struct trap_waits *waits, bool aft
 			continue;
 		}
 		if (err == 0)
-			err = note_thread(rows, index, waits, s->labels);
+			err = note_thread(rows, index, waits, s);
 		if (err < 0)
 			return err;
 		*(after ? &rows->all.data[index].after : &rows->all.data[index].before) += threads;

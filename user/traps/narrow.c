@@ -67,14 +67,16 @@ int narrow_add_slice(const struct profile *p, const struct thread_pids *pids, st
 	return err;
 }
 
-/* No ticks: their range is empty. */
 int narrow_add_waits(const struct profile *p, const struct thread_whose *whose,
-	const struct thread_pids *pids, struct profile *out)
+	const struct thread_pids *pids, const struct slice *range, struct profile *out)
 {
-	struct slice slice = { .container = whose->container,
+	struct slice slice = { .since_ns = range->since_ns,
+		.until_ns = range->until_ns,
+		.container = whose->container,
 		.pod = whose->pod,
 		.namespace_ = whose->namespace_,
-		.other_kinds = true };
+		.other_kinds = true,
+		.no_ticks = true };
 
 	return whose->pid || whose->comm ? narrow_add_slice(p, pids, &slice, out)
 					 : profile_add_slice(p, &slice, out);

@@ -32,6 +32,7 @@ static int note(void *ctx, uint32_t tid, uint64_t still_ns)
 /* The subject's waits alone. */
 static int cut(const struct still *s, const struct watch_sources *from, struct profile *out)
 {
+	const struct slice all = { .until_ns = UINT64_MAX };
 	struct thread_pids pids = { 0 };
 	struct thread_time time;
 	int err;
@@ -40,7 +41,7 @@ static int cut(const struct still *s, const struct watch_sources *from, struct p
 		!thread_times_of(
 			from->times, from->waiting, from->containers, &s->whose, &time, &pids))
 		return -ENOENT;
-	err = narrow_add_waits(s->profile, &s->whose, &pids, out);
+	err = narrow_add_waits(s->profile, &s->whose, &pids, &all, out);
 	vec_done(&pids);
 	return err;
 }

@@ -313,17 +313,34 @@ static void note_rate(struct trap_capture *c, const struct profile *profile)
 	c->rates[c->rates_len++] = (struct trap_rate){ since_ns, hz };
 }
 
-static int add(struct trap_capture *c, const struct profile *profile, struct trap_waits *waits)
+/* So much of the profile's time, which ends at ended_ns, is in the capture. */
+static uint64_t part_of(
+	const struct trap_capture *c, const struct profile *profile, uint64_t ended_ns)
+{
+	uint64_t since_ns = profile->start_tick_ns > c->since_ns ? profile->start_tick_ns
+								 : c->since_ns;
+	uint64_t until_ns = ended_ns < c->until_ns ? ended_ns : c->until_ns;
+
+	return until_ns > since_ns ? until_ns - since_ns : 0;
+}
+
+static int add(struct trap_capture *c, const struct profile *profile, uint64_t ended_ns,
+	struct trap_waits *waits)
 {
 	const struct thread_whose whose = whose_of(c);
+	struct slice range = c->slice;
 	int err;
 
 	note_rate(c, profile);
 	err = whose.pid || whose.comm
 		? narrow_add_slice(profile, &c->pids, &c->slice, &c->profile)
 		: profile_add_slice(profile, &c->slice, &c->profile);
-	waits->past_ns += profile->duration_ns;
-	return err < 0 ? err : narrow_add_waits(profile, &whose, &c->pids, &waits->profile);
+	if (range.since_ns < profile->start_tick_ns)
+		range.since_ns = profile->start_tick_ns;
+	waits->past_ns += part_of(c, profile, ended_ns);
+	return err < 0
+		? err
+		: narrow_add_waits(profile, &whose, &c->pids, &range, &waits->profile);
 }
 
 /* Fills in what is known of the capture when it begins. */
@@ -391,10 +408,11 @@ static int add_interval(struct traps *traps, struct trap_capture *c, const struc
 		begin(traps, c, profile);
 		for (size_t i = 0; i < traps->pieces_len && err == 0; i++)
 			if (traps->pieces[i]->ended_ns > c->since_ns)
-				err = add(c, &traps->pieces[i]->profile, waits);
+				err = add(c, &traps->pieces[i]->profile,
+					traps->pieces[i]->ended_ns, waits);
 	}
 	if (err == 0)
-		err = add(c, profile, waits);
+		err = add(c, profile, ended_ns, waits);
 	if (err == 0)
 		err = note_still(waits, walls);
 	if (c->until_ns <= ended_ns || err < 0)

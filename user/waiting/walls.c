@@ -27,6 +27,7 @@ struct wall_thread {
 	uint64_t seen_ns;  /* CLOCK_MONOTONIC: its last visit */
 	uint64_t since_ns; /* likewise: it has had no CPU since then; 0: it has one */
 	uint64_t wait_ns;  /* not in the tally yet, */
+	uint64_t waited_ns; /* up to then, CLOCK_MONOTONIC */
 	uint64_t visits;   /* and how often it was met meanwhile */
 	struct count_key key;
 	uint32_t tid, pass;
@@ -53,6 +54,7 @@ struct walls {
 	uint64_t gone;      /* such files so far */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
 	uint64_t own_ns, own_end_ns; /* CPU time of ours since the visit before; and at this one */
+	uint64_t spans_ns, flushed_ns; /* as asked for; when the latest ones ended */
 	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
 	struct walls_stats stats;
 };
@@ -69,6 +71,7 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 	w->containers = containers;
 	w->publish = sampler_publish(sampler);
 	w->user = options->user;
+	w->spans_ns = options->spans_ns;
 	visit_pace_init(&w->pace, options->hz, options->part, (uint32_t)clock_ns(CLOCK_MONOTONIC));
 	err = visitor_open(sampler, &w->visitor, why);
 	if (err < 0) {
@@ -166,7 +169,7 @@ static int flush(struct walls *w, struct wall_thread *thread)
 
 	if (thread->wait_ns > 0 && thread->known)
 		err = tally_wait(w->tally, &thread->key, thread->class, thread->visits,
-			thread->wait_ns);
+			thread->wait_ns, w->spans_ns ? thread->waited_ns : 0);
 	if (err == -ENOENT) { /* the stack was forgotten, and comes again */
 		w->stats.lost_ns += thread->wait_ns;
 		thread->known = false;
@@ -277,6 +280,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	w->lacks |= same && !thread->known;
 	thread->class = r->class;
 	thread->wait_ns += since_ns;
+	thread->waited_ns = r->now_ns;
 	thread->visits++;
 	return err;
 }
@@ -327,6 +331,8 @@ int walls_visit(struct walls *w)
 		drop(w, i);
 	}
 	send_again(w, began_ns);
+	if (err == 0 && w->spans_ns && began_ns - w->flushed_ns >= w->spans_ns)
+		err = walls_flush(w);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	w->stats.visits++;
 	w->stats.cpu_ns += cpu_ns;
@@ -347,6 +353,8 @@ int walls_flush(struct walls *w)
 
 	for (size_t i = 0; w && i < w->threads.len && err == 0; i++)
 		err = flush(w, &w->threads.data[i]);
+	if (w)
+		w->flushed_ns = w->last_ns;
 	return err;
 }
 

@@ -37,6 +37,7 @@ struct walls_options {
 	uint32_t hz;   /* 1 to WALLS_HZ_MAX */
 	uint32_t part; /* of one CPU, for visits: one part in so many */
 	bool user;     /* with user halves of stacks */
+	uint64_t spans_ns; /* the tally has the times of waits, in parts of this length; 0: none */
 };
 
 /* All are borrowed. Takes rights that are given up afterwards. With why; -EOPNOTSUPP: the kernel
@@ -52,7 +53,7 @@ const char *walls_lacks(const struct walls *walls);
 int walls_visit(struct walls *walls);
 /* CLOCK_MONOTONIC; CLOCK_NEVER_NS: walls is NULL. */
 uint64_t walls_due_ns(const struct walls *walls);
-/* Puts the time that was counted since the last call into the tally (tally_wait). 0 or -ENOMEM. */
+/* Puts the time that is not there yet into the tally (tally_wait). 0 or -ENOMEM. */
 int walls_flush(struct walls *walls);
 /* Each thread that waited at its latest visit, and for how long it has had no CPU by then. */
 typedef int walls_fn(void *ctx, uint32_t tid, uint64_t still_ns);
