@@ -191,6 +191,7 @@ stalled() {
 	look one.html
 	is '.totals == [1, 35913382896, 1]'
 	is '.opened | .kind == "cpu" and .total == 1 and .title == "CPU profile" and (.facts | startswith("1 samples · 100 Hz"))'
+	is '.opened.legend == ["native", "label"]'
 }
 
 @test "the page says nanoseconds as times that people read" {
@@ -227,4 +228,77 @@ stalled() {
 	"$stoker" convert -q both.stoker -e wall -o wall.html
 	look wall.html
 	is '.opened.title == "wall profile" and (.opened.heat | not)'
+	is '.opened.legend | index("blocked: network") != null and index("sleeping") != null'
+}
+
+# state_of MARK: the words that the legend has for it; nothing for a note.
+state_of() {
+	case $1 in
+	'[runnable]' | '[throttled]' | '[sleeping]' | '[stopped]') echo "${1:1:-1}" ;;
+	'[blocked on futex]') echo 'blocked: futex' ;;
+	'[blocked on disk]' | '[blocked on page]' | '[blocked on fuse]' | '[blocked on file lock]') echo 'blocked: I/O' ;;
+	'[blocked on socket]' | '[blocked on accept]' | '[blocked on epoll]' | '[blocked on poll]' | '[blocked on pipe]') echo 'blocked: network' ;;
+	'[blocked'*) echo 'blocked: other' ;;
+	esac
+}
+
+# distances COLOUR...: of each two, how different they look (CIE 1976), one a line; with --contrast, of
+# each to the first how well one can be read on the other (WCAG 2).
+distances() {
+	"$python" - "$@" <<-'end'
+		import itertools, math, sys
+		def linear(text):
+		    parts = [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+		    return [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4 for c in parts]
+		def luminance(text):
+		    return sum(c * part for c, part in zip(linear(text), (.2126, .7152, .0722)))
+		def lab(text):
+		    r, g, b = linear(text)
+		    xyz = ((.4124 * r + .3576 * g + .1805 * b) / .9505, luminance(text), (.0193 * r + .1192 * g + .9505 * b) / 1.089)
+		    x, y, z = (t ** (1 / 3) if t > .008856 else 7.787 * t + 16 / 116 for t in xyz)
+		    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+		if sys.argv[1] == '--contrast':
+		    first, *others = map(luminance, sys.argv[2:])
+		    print(*((max(first, c) + .05) / (min(first, c) + .05) for c in others), sep='\n')
+		else:
+		    print(*itertools.starmap(math.dist, itertools.combinations(map(lab, sys.argv[1:]), 2)), sep='\n')
+	end
+}
+
+# least NUMBER: all lines of stdin are at least that.
+least() {
+	sort -g | awk -v least="$1" 'NR == 1 { print "least: " $1; ok = $1 >= least } END { exit !(NR && ok) }'
+}
+
+@test "each class of state has a colour of its own in graph, table and legend, in light and dark" {
+	local mark theme state states=() notes=0
+	{
+		printf '# stoker kind: wall nanoseconds 0 0\n'
+		grep -o '"\[.*\]"' "$BATS_TEST_DIRNAME/../../user/profile/marks.h" | tr -d '"' >marks
+		while read -r mark; do echo "main;wait;$mark 1000000000"; done <marks
+	} >states.folded
+	[ "$(wc -l <marks)" -ge 21 ]
+	"$stoker" convert -q states.folded -o states.html
+	look states.html
+	for theme in light dark; do
+		while read -r mark; do
+			state=$(state_of "$mark")
+			[ -n "$state" ] || notes=$((notes + 1))
+			# On the canvas a colour may be off by what it is blended with, at an edge.
+			is --arg theme $theme --arg mark "$mark" --arg state "${state:-mark}" '.colours[$theme] | .marks[$mark] as $its |
+				[.legend[] | select(.[0] == $state)] as $legend | ($legend | length) == 1 and $its.canvas == $its.graph and $its.table == $its.graph and
+				($state == "mark" or ($its.graph == $legend[0][2] and ($legend[0][1] | contains($mark))))'
+		done <marks
+		mapfile -t states < <(jq -r --arg theme $theme '.colours[$theme].legend[] | select(.[1] != "")[2]' seen.json)
+		[ ${#states[@]} -eq 8 ]
+		distances "${states[@]}" | least 30
+		# Names are written on frames in this colour.
+		distances --contrast '#1c1410' "${states[@]}" | least 4.5
+		distances --contrast "$(jq -r ".colours.$theme.card" seen.json)" "${states[@]}" | least 1.3
+		# No state looks like a kind of frame.
+		for state in "${states[@]}"; do
+			while read -r mark; do distances "$state" "$mark"; done < <(jq -r --arg theme $theme '.colours[$theme].legend[] | select(.[1] == "")[2]' seen.json)
+		done | least 18
+	done
+	[ $notes -eq 8 ]
 }

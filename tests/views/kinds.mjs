@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kinds.mjs PLAYWRIGHT CHROMIUM PAGE [PICTURES] - chooses each kind of value that PAGE has, and prints as
 // JSON the totals and frequencies that it shows: of the first, the last and the first again. Before that,
-// what the page opens with.
+// what the page opens with; after it, the colours of states.
 // PICTURES: where pictures go, and how their names begin.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -61,7 +61,41 @@ results.routes = await page.evaluate(async () => {
 	return [...new Set(labels.route)].map((text) => profile.texts[text]).sort();
 });
 
-if (pictures) await page.screenshot({ path: `${pictures}.png` });
+// The colour of each mark in the graph, as it is on the canvas, in the table and in the legend; and of
+// frames of each kind.
+const colours = () => page.evaluate(async () => {
+	const it = await window.stoker, { tree, flame } = it, { functions } = it.profile, out = { marks: {}, frames: {} };
+	const hex = (rgb) => '#' + rgb.map((n) => Number(n).toString(16).padStart(2, '0')).join('');
+	const of_swatch = (i) => hex(getComputedStyle(i).backgroundColor.match(/\d+/g));
+	flame.element.scrollTop = 0;
+	flame.draw();
+	const ratio = flame.canvas.width / flame.width;
+	for (let i = 1; i < tree.len; i++) {
+		const fn = tree.fn[i], name = it.name_of(i);
+		if (!(tree.total[i] > 0)) continue;
+		if (fn >= functions.len || functions.kind[fn] !== 5) {
+			out.frames[name] = it.colour_of(i);
+			continue;
+		}
+		const [x, width] = flame.box_of(i), y = flame.top_of(tree.depth[i]) - flame.element.scrollTop;
+		const at = [x + Math.min(2, width / 2), y + 2].map((n) => Math.floor(n * ratio));
+		out.marks[name] = { graph: it.colour_of(i), canvas: hex([...flame.canvas.getContext('2d').getImageData(...at, 1, 1).data].slice(0, 3)) };
+	}
+	document.getElementById('tab-table').click();
+	for (const th of document.querySelectorAll('#table tbody th'))
+		if (out.marks[th.textContent]) out.marks[th.textContent].table = of_swatch(th.querySelector('i'));
+	document.getElementById('tab-flame').click();
+	out.legend = [...document.querySelectorAll('#legend li')].map((li) => [li.textContent, li.title, of_swatch(li.querySelector('i'))]);
+	out.card = hex(getComputedStyle(flame.element).backgroundColor.match(/\d+/g));
+	return out;
+});
+if (results.kinds.length) await page.selectOption('#kind', { label: results.opened.kind });
+results.colours = {};
+for (const theme of ['light', 'dark']) {
+	while (await page.evaluate(() => document.documentElement.dataset.theme) !== theme) await page.click('#theme');
+	results.colours[theme] = await colours();
+	if (pictures) await page.screenshot({ path: `${pictures}-${theme}.png` });
+}
 results.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 results.axe = [];

@@ -41,6 +41,7 @@ function take_again(page) {
 	page.profile.sides.forEach(take_samples);
 	page.all = page.filter.all = sums_of(page.profile);
 	page.put_facts();
+	put_legend(page);
 	if (page.heat) {
 		page.heat.ticks = side.ticks;
 		id('heat').hidden = !side.timed;

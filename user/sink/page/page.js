@@ -65,30 +65,6 @@ class Page {
 		id('scale').value = this.profile.words.scale;
 	}
 
-	put_legend() {
-		const items = [];
-		const add = (colour, text) => {
-			const li = document.createElement('li'), swatch = document.createElement('i');
-			swatch.style.background = colour;
-			li.append(swatch, text);
-			items.push(li);
-		};
-		const shades = SHADES[this.theme];
-		if (this.diff) {
-			add(shades.grew[STEPS], 'more after');
-			add(SAME[this.theme], 'the same');
-			add(shades.shrank[STEPS], 'less after');
-		} else {
-			const kinds = new Set(this.profile.functions.kind);
-			if (this.keys.length) kinds.add(KIND.label);
-			for (const kind of [...kinds].sort()) {
-				const [hue, hues, saturation] = KIND_COLOUR[kind];
-				add(hex_of(hue + hues / 2, saturation * SATURATION[this.theme], LIGHTNESS[this.theme][kind]), KIND_TEXT[kind]);
-			}
-		}
-		id('legend').replaceChildren(...items);
-	}
-
 	function_name(fn) {
 		const { texts, functions } = this.profile;
 		return texts[functions.text[fn]];
@@ -168,7 +144,7 @@ class Page {
 	reshape() {
 		this.tree = build_tree(this.profile, this.keys, this.callers_first);
 		this.colours = { light: [], dark: [] };
-		this.put_legend();
+		put_legend(this);
 		this.recount(true);
 	}
 
@@ -481,7 +457,7 @@ class Page {
 			this.heat.draw();
 		}
 		if (!this.tree) return;
-		this.put_legend();
+		put_legend(this);
 		this.flame.draw();
 		if (!id('table-panel').hidden) this.put_table();
 	}
