@@ -204,7 +204,7 @@ stalled() {
 	is '.opened.tip[-2:] == ["total 100.0 %, 35.9 s", "self 0.00 %, 0 s"]'
 	is '[.opened.table[] | select(.[2] == "[blocked on disk]" or .[2] == "lock")[:2]] ==
 		[["0.04 %  13.38 ms", "0.04 %  13.38 ms"], ["0.00 %  0 s", "16.4 %  5.9 s"]]'
-	is '[.opened | .. | strings | select(test("nanosec|[0-9],[0-9]"))] == []'
+	is '[.opened, .idle.hidden | .. | strings | select(test("nanosec|[0-9],[0-9]"))] == []'
 	# Two of them beside each other, too.
 	for comm in api log; do "$stoker" convert -q stalled.folded -e wall --by comm 2>said | grep -e '^#' -e "^$comm" >$comm.folded; done
 	"$stoker" diff api.folded log.folded --normalise none -o sides.html
@@ -213,7 +213,34 @@ stalled() {
 	is '[.opened.table[] | select(.[4] == "main")[2:4]] == [["−35.89 s, −100 %", "35.9 s → 13.38 ms"]]'
 }
 
-@test "of a recording with both kinds, a range of time is of CPU samples" {
+@test "the box hides idle threads in graph, table, lists and totals, by mouse and keys" {
+	local hidden shown
+	stalled >stalled.folded
+	"$stoker" convert -q stalled.folded -e cpu,wall -o stalled.html
+	look stalled.html
+	is '.idle | .boxes == 1 and .on_at_first and .tab == "idle"'
+	for hidden in hidden by_key; do
+		is --arg it $hidden '.idle[$it] | .on == false and .total == 5913382896 and .sums == 5913382896 and (.facts | startswith("5.913 s of wall"))'
+		is --arg it $hidden '.idle[$it] | .said == "Idle threads are hidden" and .graph == "Flame graph of 5.913 s"'
+		is --arg it $hidden '.idle[$it] | [.table[][2]] | index("[blocked on epoll]") == null and index("[blocked on disk]") != null'
+		is --arg it $hidden '.idle[$it] | .processes == ["all", "api (99.8 %)", "log (0.2 %)"] and (.legend | index("blocked: network") == null)'
+	done
+	for shown in shown by_space; do
+		is --arg it $shown '.idle[$it].said == "Idle threads are shown" and (.opened == (.idle[$it] | del(.on, .said))) and .idle[$it].on'
+	done
+	# Only they are left out: a page of them alone is empty then.
+	grep -e '^#' -e ';yes;' stalled.folded >idle.folded
+	"$stoker" convert -q idle.folded -e wall -o idle.html
+	look idle.html
+	is '.idle.hidden | .total == 0 and .empty and .table == [] and .processes == ["all", "api (0.0 %)"]'
+	# No sample says so: no box.
+	sed 's/;yes;/;no;/' stalled.folded >busy.folded
+	"$stoker" convert -q busy.folded -o busy.html
+	look busy.html
+	is '.idle.boxes == 0 and .totals[1] == 35913382896'
+}
+
+@test "of a recording with both kinds, a range of time is of CPU samples, and the box of threads that wait for work" {
 	printf '%s\n' 'import select, socket, threading, time' 'a, b = socket.socketpair()' \
 		'poll = select.epoll()' 'poll.register(a, select.EPOLLIN)' 'threading.Thread(target=poll.poll, daemon=True).start()' \
 		'threading.Thread(target=time.sleep, args=(300,), daemon=True).start()' 'while True: pass' >busy.py
@@ -227,8 +254,9 @@ stalled() {
 	is '.range[2] == { heat: true, range: null, total: .totals[0] }'
 	"$stoker" convert -q both.stoker -e wall -o wall.html
 	look wall.html
-	is '.opened.title == "wall profile" and (.opened.heat | not)'
+	is '.opened.title == "wall profile" and (.opened.heat | not) and .idle.hidden.total < .opened.total and .idle.hidden.total > 0'
 	is '.opened.legend | index("blocked: network") != null and index("sleeping") != null'
+	is '.idle.hidden.legend | index("blocked: network") == null and index("sleeping") != null'
 }
 
 # state_of MARK: the words that the legend has for it; nothing for a note.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kinds.mjs PLAYWRIGHT CHROMIUM PAGE [PICTURES] - chooses each kind of value that PAGE has, and prints as
 // JSON the totals and frequencies that it shows: of the first, the last and the first again. Before that,
-// what the page opens with; after it, the colours of states.
+// what the page opens with; after it, the colours of states and what the box for idle threads does.
 // PICTURES: where pictures go, and how their names begin.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -98,6 +98,26 @@ for (const theme of ['light', 'dark']) {
 }
 results.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
+// The box by its mark, by the key of the page and by Tab and the space bar.
+const box = page.getByRole('checkbox', { name: 'Idle' });
+results.idle = { boxes: await box.count() };
+if (results.idle.boxes) {
+	const { idle } = results, state = async () => ({ on: await box.isChecked(), said: await page.textContent('#live'), ...await look() });
+	idle.on_at_first = await box.isChecked();
+	await box.click();
+	idle.hidden = await state();
+	if (pictures) await page.screenshot({ path: `${pictures}-idle.png` });
+	await page.keyboard.press('d');
+	idle.shown = await state();
+	await page.focus('#flame');
+	await page.keyboard.press('d');
+	idle.by_key = await state();
+	await page.focus(results.kinds.length ? '#kind' : '#icicle');
+	await page.keyboard.press('Tab');
+	idle.tab = await page.evaluate(() => document.activeElement.id);
+	await page.keyboard.press('Space');
+	idle.by_space = await state();
+}
 results.axe = [];
 for (const colorScheme of ['light', 'dark']) {
 	const other = await (await browser.newContext({ colorScheme, bypassCSP: true })).newPage();

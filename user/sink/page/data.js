@@ -102,6 +102,6 @@ async function read_profile() {
 	};
 	const nodes = read_nodes(r);
 	const sides = words.sides.map((side) => read_side(r, side));
-	for (const side of sides) open_side(side, sides.length > 1 ? 0 : first_kind(side));
+	for (const side of sides) open_side(side, texts, sides.length > 1 ? 0 : first_kind(side));
 	return { words, texts, functions, nodes, sides };
 }

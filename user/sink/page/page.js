@@ -540,12 +540,12 @@ class Page {
 			id('search').select();
 			return;
 		}
-		if (event.target.matches('input, select') && event.key !== 'Escape') return;
+		if (event.target.matches('input:not([type=checkbox]), select') && event.key !== 'Escape') return;
 		if (event.ctrlKey || event.metaKey || event.altKey) return;
 		const acts = {
 			Backspace: () => this.back(), Escape: () => this.escape(), Home: () => this.zoom(0),
 			r: () => this.turn_callers(), i: () => this.turn_icicle(), f: () => this.show_tab('flame'), t: () => this.show_tab('table'),
-			n: () => this.next_match(1), N: () => this.next_match(-1), '?': () => id('keys').showModal(),
+			d: () => turn_idle(this), n: () => this.next_match(1), N: () => this.next_match(-1), '?': () => id('keys').showModal(),
 			c: () => navigator.clipboard && navigator.clipboard.writeText(this.name_of(this.flame.focused)),
 		};
 		if (!acts[event.key]) return;
