@@ -48,7 +48,7 @@ ASKING   := $(BUILD)/tests/asking
 STEPPER  := $(BUILD)/tests/step/step
 SKEL     := $(BUILD)/sample.skel.h $(BUILD)/threads.skel.h $(BUILD)/visit.skel.h
 PAGE_SRC := user/sink/page
-PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js kinds.js page.js)
+PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js legend.js data.js tree.js flame.js heat.js table.js words.js filter.js kinds.js page.js)
 PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/page/index.html.h
 
 .DELETE_ON_ERROR:

@@ -5,7 +5,7 @@
 
 load ../e2e/lib
 
-PACKAGES='playwright-core@1.65.1'
+PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 SPEEDSCOPE='speedscope@1.25.0 playwright-core@1.65.1'
 FIREFOX=@firefox-devtools/profiler-cli@0.10.0
 
@@ -137,18 +137,196 @@ equals() {
 	firefox_totals both.firefox.json | equals want
 }
 
-@test "the page shows one kind at a time, and all labels" {
-	local home chromium
+# look PAGE: seen.json has what kinds.mjs saw of it. No page has an error, or anything that a checker of
+# accessibility finds. Pictures are kept beside the build, in artefacts/.
+look() {
+	local home chromium artefacts=$targets/../artefacts
 	chromium=$(command -v chromium || command -v chromium-browser) || skip 'no Chromium on this machine'
 	# shellcheck disable=SC2086 # a list of packages
 	home=$("$BATS_TEST_DIRNAME/setup" $PACKAGES 2>"$tmp/setup") || skip "$(cat "$tmp/setup")"
+	mkdir -p "$artefacts"
+	timeout 90 "$node" "$BATS_TEST_DIRNAME/kinds.mjs" "$home" "$chromium" "$tmp/$1" "$artefacts/kinds-${1%.html}" >seen.json
+	is '.errors == [] and .axe == [] and .overflow <= 0'
+}
+
+# is FILTER: it is true of what was seen.
+is() {
+	jq -e "$@" seen.json >/dev/null || {
+		jq . seen.json
+		return 1
+	}
+}
+
+# A service without CPU time, with 36 s of waiting; most of it is an event loop's. Of folded stacks the
+# first kind has a name only if it is not cpu, so another one comes before: -e cpu,wall leaves it out.
+stalled() {
+	printf '%s\n' '# stoker kind: none samples 0 0' '# stoker kind: cpu samples 10000000 0' '# stoker kind: wall nanoseconds 0 0' \
+		'# stoker labels: comm,label:idle 0' 'api;yes;main;loop;epoll_wait;[blocked on epoll] 30000000000' \
+		'api;?;main;serve;lock;[blocked on futex] 5900000000' 'log;?;main;flush;[blocked on disk] 13382896'
+}
+
+@test "the page shows one kind at a time, and all labels" {
 	"$stoker" convert -q two.folded -o two.html
-	timeout 60 "$node" "$BATS_TEST_DIRNAME/kinds.mjs" "$home" "$chromium" "$tmp/two.html" >seen.json
-	cat seen.json
-	jq -e '.errors == []' seen.json
-	jq -e '.kinds == ["cpu", "wall"] and .totals == [7, 11, 7] and .hz == ["100 Hz", "20 Hz", "100 Hz"]' seen.json
-	jq -e '.routes == ["/a", "/b"]' seen.json
+	look two.html
+	is '.kinds == ["cpu", "wall"] and .totals == [7, 11, 7] and .hz == ["100 Hz", "20 Hz", "100 Hz"]'
+	is '.routes == ["/a", "/b"]'
+	is '.opened | .kind == "cpu" and .title == "CPU profile" and (.facts | startswith("7 samples"))'
 	"$stoker" convert -q two.folded -e wall -o one.html
-	timeout 60 "$node" "$BATS_TEST_DIRNAME/kinds.mjs" "$home" "$chromium" "$tmp/one.html" >seen.json
-	jq -e '.errors == [] and .kinds == [] and .totals == [11, 11, 11]' seen.json
+	look one.html
+	is '.kinds == [] and .totals == [11, 11, 11]'
+	is '.opened | .title == "wall profile" and (.page_title | startswith("wall profile"))'
+}
+
+@test "the page opens on the first kind that has a value, under its name" {
+	stalled >stalled.folded
+	"$stoker" convert -q stalled.folded -e cpu,wall -o stalled.html
+	look stalled.html
+	is '.kinds == ["cpu", "wall"] and .totals == [0, 35913382896, 0]'
+	is '.opened | .kind == "wall" and .total == 35913382896 and (.empty | not)'
+	is '.opened | .title == "wall profile" and (.page_title | startswith("wall profile"))'
+	is '.opened.processes == ["all", "api (100.0 %)", "log (0.0 %)"]'
+	# CPU samples come first where there are any.
+	sed '2a # stoker labels: comm,label:idle 0\napi;?;main;serve 1' stalled.folded >one.folded
+	"$stoker" convert -q one.folded -e cpu,wall -o one.html
+	look one.html
+	is '.totals == [1, 35913382896, 1]'
+	is '.opened | .kind == "cpu" and .total == 1 and .title == "CPU profile" and (.facts | startswith("1 samples · 100 Hz"))'
+	is '.opened.legend == ["native", "label"]'
+}
+
+@test "the page says nanoseconds as times that people read" {
+	local comm
+	stalled >stalled.folded
+	"$stoker" convert -q stalled.folded -e cpu,wall -o stalled.html
+	look stalled.html
+	is '.opened.facts | startswith("35.91 s of wall")'
+	is '.opened.graph == "Flame graph of 35.91 s"'
+	is '.opened.tip[-2:] == ["total 100.0 %, 35.9 s", "self 0.00 %, 0 s"]'
+	is '[.opened.table[] | select(.[2] == "[blocked on disk]" or .[2] == "lock")[:2]] ==
+		[["0.04 %  13.38 ms", "0.04 %  13.38 ms"], ["0.00 %  0 s", "16.4 %  5.9 s"]]'
+	is '[.opened, .idle.hidden | .. | strings | select(test("nanosec|[0-9],[0-9]"))] == []'
+	# Two of them beside each other, too.
+	for comm in api log; do "$stoker" convert -q stalled.folded -e wall --by comm 2>said | grep -e '^#' -e "^$comm" >$comm.folded; done
+	"$stoker" diff api.folded log.folded --normalise none -o sides.html
+	look sides.html
+	is '.opened | .facts == "35.9 s → 13.38 ms" and ([.. | strings | select(test("nanosec|[0-9],[0-9]"))] == [])'
+	is '[.opened.table[] | select(.[4] == "main")[2:4]] == [["−35.89 s, −100 %", "35.9 s → 13.38 ms"]]'
+}
+
+@test "the box hides idle threads in graph, table, lists and totals, by mouse and keys" {
+	local hidden shown
+	stalled >stalled.folded
+	"$stoker" convert -q stalled.folded -e cpu,wall -o stalled.html
+	look stalled.html
+	is '.idle | .boxes == 1 and .on_at_first and .tab == "idle"'
+	for hidden in hidden by_key; do
+		is --arg it $hidden '.idle[$it] | .on == false and .total == 5913382896 and .sums == 5913382896 and (.facts | startswith("5.913 s of wall"))'
+		is --arg it $hidden '.idle[$it] | .said == "Idle threads are hidden" and .graph == "Flame graph of 5.913 s"'
+		is --arg it $hidden '.idle[$it] | [.table[][2]] | index("[blocked on epoll]") == null and index("[blocked on disk]") != null'
+		is --arg it $hidden '.idle[$it] | .processes == ["all", "api (99.8 %)", "log (0.2 %)"] and (.legend | index("blocked: network") == null)'
+	done
+	for shown in shown by_space; do
+		is --arg it $shown '.idle[$it].said == "Idle threads are shown" and (.opened == (.idle[$it] | del(.on, .said))) and .idle[$it].on'
+	done
+	# Only they are left out: a page of them alone is empty then.
+	grep -e '^#' -e ';yes;' stalled.folded >idle.folded
+	"$stoker" convert -q idle.folded -e wall -o idle.html
+	look idle.html
+	is '.idle.hidden | .total == 0 and .empty and .table == [] and .processes == ["all", "api (0.0 %)"]'
+	# No sample says so: no box.
+	sed 's/;yes;/;no;/' stalled.folded >busy.folded
+	"$stoker" convert -q busy.folded -o busy.html
+	look busy.html
+	is '.idle.boxes == 0 and .totals[1] == 35913382896'
+}
+
+@test "of a recording with both kinds, a range of time is of CPU samples, and the box of threads that wait for work" {
+	printf '%s\n' 'import select, socket, threading, time' 'a, b = socket.socketpair()' \
+		'poll = select.epoll()' 'poll.register(a, select.EPOLLIN)' 'threading.Thread(target=poll.poll, daemon=True).start()' \
+		'threading.Thread(target=time.sleep, args=(300,), daemon=True).start()' 'while True: pass' >busy.py
+	start "$python" busy.py
+	wait_until 10 runs_on "$pid" 1
+	"$stoker" record -q -p "$pid" -d 2 -e cpu,wall -F 100 -o both.stoker
+	"$stoker" convert -q both.stoker -o both.html
+	look both.html
+	is '.kinds == ["cpu", "wall"] and .opened.kind == "cpu" and .opened.heat'
+	is '.range | .[0].range == [0, 5e8] and .[0].total > 0 and .[1] == { heat: false, range: null, total: .[1].total } and .[1].total > 1e9'
+	is '.range[2] == { heat: true, range: null, total: .totals[0] }'
+	"$stoker" convert -q both.stoker -e wall -o wall.html
+	look wall.html
+	is '.opened.title == "wall profile" and (.opened.heat | not) and .idle.hidden.total < .opened.total and .idle.hidden.total > 0'
+	is '.opened.legend | index("blocked: network") != null and index("sleeping") != null'
+	is '.idle.hidden.legend | index("blocked: network") == null and index("sleeping") != null'
+}
+
+# state_of MARK: the words that the legend has for it; nothing for a note.
+state_of() {
+	case $1 in
+	'[runnable]' | '[throttled]' | '[sleeping]' | '[stopped]') echo "${1:1:-1}" ;;
+	'[blocked on futex]') echo 'blocked: futex' ;;
+	'[blocked on disk]' | '[blocked on page]' | '[blocked on fuse]' | '[blocked on file lock]') echo 'blocked: I/O' ;;
+	'[blocked on socket]' | '[blocked on accept]' | '[blocked on epoll]' | '[blocked on poll]' | '[blocked on pipe]') echo 'blocked: network' ;;
+	'[blocked'*) echo 'blocked: other' ;;
+	esac
+}
+
+# distances COLOUR...: of each two, how different they look (CIE 1976), one a line; with --contrast, of
+# each to the first how well one can be read on the other (WCAG 2).
+distances() {
+	"$python" - "$@" <<-'end'
+		import itertools, math, sys
+		def linear(text):
+		    parts = [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+		    return [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4 for c in parts]
+		def luminance(text):
+		    return sum(c * part for c, part in zip(linear(text), (.2126, .7152, .0722)))
+		def lab(text):
+		    r, g, b = linear(text)
+		    xyz = ((.4124 * r + .3576 * g + .1805 * b) / .9505, luminance(text), (.0193 * r + .1192 * g + .9505 * b) / 1.089)
+		    x, y, z = (t ** (1 / 3) if t > .008856 else 7.787 * t + 16 / 116 for t in xyz)
+		    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+		if sys.argv[1] == '--contrast':
+		    first, *others = map(luminance, sys.argv[2:])
+		    print(*((max(first, c) + .05) / (min(first, c) + .05) for c in others), sep='\n')
+		else:
+		    print(*itertools.starmap(math.dist, itertools.combinations(map(lab, sys.argv[1:]), 2)), sep='\n')
+	end
+}
+
+# least NUMBER: all lines of stdin are at least that.
+least() {
+	sort -g | awk -v least="$1" 'NR == 1 { print "least: " $1; ok = $1 >= least } END { exit !(NR && ok) }'
+}
+
+@test "each class of state has a colour of its own in graph, table and legend, in light and dark" {
+	local mark theme state states=() notes=0
+	{
+		printf '# stoker kind: wall nanoseconds 0 0\n'
+		grep -o '"\[.*\]"' "$BATS_TEST_DIRNAME/../../user/profile/marks.h" | tr -d '"' >marks
+		while read -r mark; do echo "main;wait;$mark 1000000000"; done <marks
+	} >states.folded
+	[ "$(wc -l <marks)" -ge 21 ]
+	"$stoker" convert -q states.folded -o states.html
+	look states.html
+	for theme in light dark; do
+		while read -r mark; do
+			state=$(state_of "$mark")
+			[ -n "$state" ] || notes=$((notes + 1))
+			# On the canvas a colour may be off by what it is blended with, at an edge.
+			is --arg theme $theme --arg mark "$mark" --arg state "${state:-mark}" '.colours[$theme] | .marks[$mark] as $its |
+				[.legend[] | select(.[0] == $state)] as $legend | ($legend | length) == 1 and $its.canvas == $its.graph and $its.table == $its.graph and
+				($state == "mark" or ($its.graph == $legend[0][2] and ($legend[0][1] | contains($mark))))'
+		done <marks
+		mapfile -t states < <(jq -r --arg theme $theme '.colours[$theme].legend[] | select(.[1] != "")[2]' seen.json)
+		[ ${#states[@]} -eq 8 ]
+		distances "${states[@]}" | least 30
+		# Names are written on frames in this colour.
+		distances --contrast '#1c1410' "${states[@]}" | least 4.5
+		distances --contrast "$(jq -r ".colours.$theme.card" seen.json)" "${states[@]}" | least 1.3
+		# No state looks like a kind of frame.
+		for state in "${states[@]}"; do
+			while read -r mark; do distances "$state" "$mark"; done < <(jq -r --arg theme $theme '.colours[$theme].legend[] | select(.[1] == "")[2]' seen.json)
+		done | least 18
+	done
+	[ $notes -eq 8 ]
 }

@@ -249,9 +249,11 @@ static void put_side(struct buf *out, const struct profile *p, const char *name)
 	put_json(out, profile_kind_unit_scaled(p, 0, unit));
 	buf_printf(out,
 		",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
-		"\"ticks_dropped\":%llu,\"guessed\":",
+		"\"ticks_dropped\":%llu,\"kind\":",
 		(unsigned long long)p->kinds[0].period_ns, (double)p->start_ns / NSEC_PER_MSEC,
 		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
+	put_json(out, profile_kind_name(p, 0));
+	buf_puts(out, ",\"guessed\":");
 	put_json(out, guessed_text(p, guessed));
 	if (p->kinds_len > 1)
 		put_kinds(out, p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// colour.js - what a frame's colour says: its kind, and in a comparison whether it grew. A name keeps
-// its shade, so that the same function is found again by eye. Text on frames is dark in both themes.
+// colour.js - what a frame's colour says: its kind, of a waiting thread's mark the state (legend.js), and in a
+// comparison whether it grew. A name keeps its shade, so that the same function is found again by eye. Text on frames is dark in both themes.
 
 const KIND_TEXT = ['native', 'kernel', 'JIT', 'inlined', 'interpreted', 'mark', 'label'];
 // [hue, range of hue, saturation, range of lightness]
@@ -28,6 +28,8 @@ function hex_of(hue, saturation, lightness) {
 const SAME = { light: hex_of(40, 8, 83), dark: hex_of(34, 5, 45) };
 
 function frame_colour(kind, name, theme) {
+	const state = kind === KIND.mark && state_of(name);
+	if (state) return state[theme];
 	const [hue, hues, saturation, spread] = KIND_COLOUR[kind], hash = hash_of(name);
 	const lightness = LIGHTNESS[theme][kind] + ((hash >>> 8) % 100) / 100 * spread - spread / 2;
 	return hex_of(hue + (hash % 100) / 100 * hues, saturation * SATURATION[theme], lightness);

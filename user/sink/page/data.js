@@ -85,7 +85,7 @@ function read_side(r, side) {
 	const ticks_len = r.number();
 	const time = r.steps(ticks_len, Float64Array), sample = r.column(ticks_len, Uint32Array);
 	const all = { value, kind, ticks: { len: ticks_len, time, sample } };
-	return take_kind({ ...side, labels_len, labels, len, node, label, all }, 0);
+	return { ...side, labels_len, labels, len, node, label, all };
 }
 
 // { words, texts, functions: {len, text, module, file, kind}, nodes, sides }
@@ -102,5 +102,6 @@ async function read_profile() {
 	};
 	const nodes = read_nodes(r);
 	const sides = words.sides.map((side) => read_side(r, side));
+	for (const side of sides) open_side(side, texts, sides.length > 1 ? 0 : first_kind(side));
 	return { words, texts, functions, nodes, sides };
 }

@@ -53,7 +53,7 @@ class Filter {
 			const sums = new Map();
 			this.profile.sides.forEach((side, s) => {
 				const taken = this.taken(side, name), by_label = new Float64Array(side.labels_len);
-				for (let i = 0; i < side.len; i++) by_label[side.label[i]] += side.value[i] / this.all[s];
+				for (let i = 0; i < side.len; i++) by_label[side.label[i]] += side.value[i] / (this.all[s] || 1);
 				for (let i = 0; i < by_label.length; i++) {
 					if (!taken[i]) continue;
 					const text = this.text_of[name](side, i);

@@ -54,38 +54,15 @@ class Page {
 
 	put_facts() {
 		const { sides } = this.profile;
-		const title = this.diff ? `${sides[0].name || 'before'} → ${sides[1].name || 'after'}` : 'CPU profile';
+		const title = this.diff ? `${sides[0].name || 'before'} → ${sides[1].name || 'after'}`
+			: sides[0].kind === 'cpu' ? 'CPU profile' : sides[0].kind + ' profile';
 		id('title').textContent = title;
 		document.title = this.diff ? 'Difference: ' + title : title + (sides[0].start_ms ? ', ' + new Date(sides[0].start_ms).toLocaleString() : '');
 		const facts = sides.map((side, i) => side_text(side, this.all[i]));
-		id('facts').textContent = this.diff ? `${this.all.map(count_text).join(' → ')} ${sides[0].unit}` : facts[0];
+		id('facts').textContent = this.diff ? `${value_text(this.all[0], sides[0].unit)} → ${amount_text(this.all[1], sides[1].unit)}` : facts[0];
 		if (this.diff) id('facts').title = id('title').title = `before: ${sides[0].name}, ${facts[0]}\nafter: ${sides[1].name}, ${facts[1]}`;
 		for (const name of ['scale-field', 'width-field']) id(name).hidden = !this.diff;
 		id('scale').value = this.profile.words.scale;
-	}
-
-	put_legend() {
-		const items = [];
-		const add = (colour, text) => {
-			const li = document.createElement('li'), swatch = document.createElement('i');
-			swatch.style.background = colour;
-			li.append(swatch, text);
-			items.push(li);
-		};
-		const shades = SHADES[this.theme];
-		if (this.diff) {
-			add(shades.grew[STEPS], 'more after');
-			add(SAME[this.theme], 'the same');
-			add(shades.shrank[STEPS], 'less after');
-		} else {
-			const kinds = new Set(this.profile.functions.kind);
-			if (this.keys.length) kinds.add(KIND.label);
-			for (const kind of [...kinds].sort()) {
-				const [hue, hues, saturation] = KIND_COLOUR[kind];
-				add(hex_of(hue + hues / 2, saturation * SATURATION[this.theme], LIGHTNESS[this.theme][kind]), KIND_TEXT[kind]);
-			}
-		}
-		id('legend').replaceChildren(...items);
 	}
 
 	function_name(fn) {
@@ -117,14 +94,14 @@ class Page {
 		if (this.diff) {
 			for (const [what, kind] of [['total', 'total'], ['self', 'self']]) {
 				const before = tree.before[kind][node], after = tree.after[kind][node];
-				lines.push(`${what}: ${count_text(before)} → ${count_text(after)} ${unit} (${change_text(before, after)})`);
+				lines.push(`${what}: ${value_text(before, unit)} → ${amount_text(after, unit)} (${change_text(before, after, unit)})`);
 			}
 			return lines;
 		}
 		const total = tree.total[node], all = tree.total[0];
-		lines.push(`total ${share_text(total, all)}, ${count_text(total)} ${unit}` +
+		lines.push(`total ${share_text(total, all)}, ${amount_text(total, unit)}` +
 			(this.flame.root > 0 ? ` (${share_text(total, tree.total[this.flame.root])} of what is shown)` : ''));
-		lines.push(`self ${share_text(tree.self[node], all)}, ${count_text(tree.self[node])} ${unit}`);
+		lines.push(`self ${share_text(tree.self[node], all)}, ${amount_text(tree.self[node], unit)}`);
 		return lines;
 	}
 
@@ -167,7 +144,7 @@ class Page {
 	reshape() {
 		this.tree = build_tree(this.profile, this.keys, this.callers_first);
 		this.colours = { light: [], dark: [] };
-		this.put_legend();
+		put_legend(this);
 		this.recount(true);
 	}
 
@@ -244,7 +221,7 @@ class Page {
 		else flame.zoom(tree.total[flame.root] > 0 ? flame.root : 0);
 		this.put_buttons();
 		if (!id('table-panel').hidden) this.put_table();
-		id('flame').setAttribute('aria-label', `Flame graph of ${count_text(tree.total[0])} ${this.profile.sides[0].unit}`);
+		id('flame').setAttribute('aria-label', 'Flame graph of ' + amount_text(tree.total[0], this.profile.sides[0].unit));
 	}
 
 	put_buttons() {
@@ -355,7 +332,7 @@ class Page {
 
 	put_table() {
 		const { functions, texts } = this.profile, [one, other] = this.function_sums();
-		const last = other || one, rows = [];
+		const last = other || one, rows = [], [{ unit }] = this.profile.sides;
 		for (let fn = 0; fn < functions.len; fn++)
 			if ((one.total[fn] > 0 || last.total[fn] > 0) && (!this.matches || this.matches[fn])) rows.push(fn);
 		const name = { title: 'Function', name: true, get: (fn) => fn, text: (fn) => this.function_name(fn),
@@ -364,25 +341,25 @@ class Page {
 		const module = { title: 'Module', get: (fn) => texts[functions.module[fn]], text: (fn) => texts[functions.module[fn]] };
 		const columns = other ? this.diff_columns(one, other) : ['self', 'total'].map((what) => ({
 			title: what === 'self' ? 'Self' : 'Total', number: true, get: (fn) => one[what][fn],
-			text: (fn) => `${share_text(one[what][fn], one.all)}  ${count_text(one[what][fn])}`,
+			text: (fn) => `${share_text(one[what][fn], one.all)}  ${value_text(one[what][fn], unit)}`,
 			bar: (fn) => one[what][fn] / one.all,
 		}));
 		this.table.show([...columns, name, module], rows);
 	}
 
 	diff_columns(one, other) {
-		const most = { self: 1, total: 1 };
+		const most = { self: 1, total: 1 }, [{ unit }] = this.profile.sides;
 		for (const what of ['self', 'total'])
 			for (let fn = 0; fn < one[what].length; fn++) most[what] = Math.max(most[what], Math.abs(other[what][fn] - one[what][fn]));
 		return ['self', 'total'].flatMap((what) => [{
 			title: what === 'self' ? 'Self, change' : 'Total, change', number: true,
 			get: (fn) => other[what][fn] - one[what][fn],
-			text: (fn) => change_text(one[what][fn], other[what][fn]),
+			text: (fn) => change_text(one[what][fn], other[what][fn], unit),
 			bar: (fn) => (other[what][fn] - one[what][fn]) / most[what],
 			tint: (fn) => SHADES[this.theme][other[what][fn] > one[what][fn] ? 'grew' : 'shrank'][STEPS],
 		}, {
 			title: what === 'self' ? 'before → after' : 'before → after ', number: true, get: (fn) => other[what][fn],
-			text: (fn) => `${count_text(one[what][fn])} → ${count_text(other[what][fn])}`,
+			text: (fn) => `${value_text(one[what][fn], unit)} → ${value_text(other[what][fn], unit)}`,
 		}]);
 	}
 
@@ -401,26 +378,27 @@ class Page {
 
 	put_heat() {
 		const [side] = this.profile.sides;
-		if (this.diff || !side.ticks.len) return;
-		id('heat').hidden = false;
-		this.heat = new Heat(id('map'), side.ticks, side.duration_ns, {
+		if (this.diff || !side.all.ticks.len) return;
+		id('heat').hidden = !side.timed;
+		this.heat = new Heat(id('map'), side.all.ticks, side.duration_ns, {
 			range: (range) => this.set_range(range),
 			say: (text, aloud) => {
 				id('details').textContent = text;
 				if (aloud) this.say(text);
 			},
 		});
+		this.heat.ticks = side.ticks;
 		this.heat.count(side, this.filter.taken(side));
 		this.put_range();
 	}
 
 	put_range() {
 		const seconds = (ns) => String(+(ns / SECOND).toFixed(9)), { heat } = this;
-		const [from, to] = this.range || [0, heat.end];
+		const [from, to] = this.range || [0, heat.end], [{ unit }] = this.profile.sides;
 		id('since').value = seconds(from);
 		id('until').value = seconds(to);
 		id('whole').disabled = !this.range;
-		id('heat-text').textContent = this.range ? `${seconds(to - from)} s, ${count_text(this.tree.total[0])} of ${count_text(this.all[0])} samples`
+		id('heat-text').textContent = this.range ? `${seconds(to - from)} s, ${value_text(this.tree.total[0], unit)} of ${amount_text(this.all[0], unit)}`
 			: 'Drag to see a range of time alone';
 	}
 
@@ -479,7 +457,7 @@ class Page {
 			this.heat.draw();
 		}
 		if (!this.tree) return;
-		this.put_legend();
+		put_legend(this);
 		this.flame.draw();
 		if (!id('table-panel').hidden) this.put_table();
 	}
@@ -562,12 +540,12 @@ class Page {
 			id('search').select();
 			return;
 		}
-		if (event.target.matches('input, select') && event.key !== 'Escape') return;
+		if (event.target.matches('input:not([type=checkbox]), select') && event.key !== 'Escape') return;
 		if (event.ctrlKey || event.metaKey || event.altKey) return;
 		const acts = {
 			Backspace: () => this.back(), Escape: () => this.escape(), Home: () => this.zoom(0),
 			r: () => this.turn_callers(), i: () => this.turn_icicle(), f: () => this.show_tab('flame'), t: () => this.show_tab('table'),
-			n: () => this.next_match(1), N: () => this.next_match(-1), '?': () => id('keys').showModal(),
+			d: () => turn_idle(this), n: () => this.next_match(1), N: () => this.next_match(-1), '?': () => id('keys').showModal(),
 			c: () => navigator.clipboard && navigator.clipboard.writeText(this.name_of(this.flame.focused)),
 		};
 		if (!acts[event.key]) return;

@@ -3,11 +3,34 @@
 
 const UNKNOWN = '?'; // a label that is not known
 const count_text = (n) => Math.round(n).toLocaleString('en');
+const TIMES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns'], [0, 's']];
+
+function time_text(ns) {
+	const [size, unit] = TIMES.find(([least]) => ns >= least), n = size ? ns / size : 0;
+	return (n < 1000 ? n.toLocaleString('en', { maximumSignificantDigits: 4 }) : count_text(n)) + ' ' + unit;
+}
+
+// A value may count parts of its unit: nanoseconds/10.
+function nanoseconds(n, unit) {
+	const parts = /^nanoseconds(?:\/(\d+))?$/.exec(unit);
+	return parts ? n / (parts[1] || 1) : null;
+}
+
+// Times with their unit, all else as a number alone.
+function value_text(n, unit) {
+	const ns = nanoseconds(n, unit);
+	return ns === null ? count_text(n) : time_text(ns);
+}
+
+function amount_text(n, unit) {
+	return value_text(n, unit) + (nanoseconds(n, unit) === null ? ' ' + unit : '');
+}
 
 function side_text(side, all) {
-	const parts = [`${count_text(all)} ${side.unit}`];
+	const parts = [amount_text(all, side.unit)];
+	if (nanoseconds(all, side.unit) !== null) parts[0] += ' of ' + side.kind;
 	if (side.period_ns) parts.push(`${+(1e9 / side.period_ns).toPrecision(4)} Hz`);
-	if (side.duration_ns) parts.push(`${(side.duration_ns / 1e9).toFixed(1)} s`);
+	if (side.duration_ns) parts.push(`in ${(side.duration_ns / 1e9).toFixed(1)} s`);
 	if (side.start_ms) parts.push(new Date(side.start_ms).toLocaleString());
 	if (side.ticks_dropped) parts.push(`the times of ${count_text(side.ticks_dropped)} were not kept`);
 	if (side.guessed) parts.push(side.guessed);
@@ -18,10 +41,10 @@ function share_text(part, of) {
 	return of > 0 ? (100 * part / of).toFixed(part / of < 0.1 ? 2 : 1) + ' %' : '0 %';
 }
 
-function change_text(before, after) {
+function change_text(before, after, unit) {
 	const change = Math.round(after) - Math.round(before), sign = change > 0 ? '+' : change < 0 ? '−' : '±';
 	const part = before > 0 ? `, ${sign}${Math.abs(100 * (after / before - 1)).toFixed(0)} %` : '';
-	return `${sign}${count_text(Math.abs(change))}${after > 0 || before > 0 ? part : ''}`;
+	return `${sign}${value_text(Math.abs(change), unit)}${after > 0 || before > 0 ? part : ''}`;
 }
 
 // What is shown as folded stacks, as `stoker convert` writes them.
