@@ -78,6 +78,32 @@ setup() {
 	"$BATS_TEST_DIRNAME/read" functions two.firefox.json | diff - <(printf '%s\n' '100 wait' '3 serve')
 }
 
+# waits: waits.stoker has 3 samples with times and 2.5 s of waiting without.
+waits() {
+	{
+		printf '%s\n' '# stoker kind: cpu samples 10000000 0' 'web;main;serve 3'
+		printf '%s\n' '# stoker kind: wall microseconds 0 0' 'web;main;wait 2500000'
+	} >waits.folded
+	"$stoker" convert -q waits.folded -o waits.stoker
+}
+
+@test "formats that need times are refused for waits, which have none, and others hold them" {
+	local format
+	waits
+	for format in perf perfview; do
+		for kinds in wall wall,cpu; do
+			if "$stoker" convert waits.stoker -e "$kinds" -f "$format" -o x 2>said; then return 1; fi
+			cat said
+			grep -q "waits.stoker: waits have no times, which the format $format needs; choose one of: folded pprof speedscope firefox html svg stoker$" said
+			[ ! -e x ]
+		done
+	done
+	if "$stoker" convert waits.stoker -e wall --since 1 2>said; then return 1; fi
+	grep -q 'waits.stoker: waits have no times, which --since and --until need' said
+	"$stoker" convert waits.stoker -e wall -o x.firefox.json
+	jq -e '[.threads[] | [.samples.weightType, (.samples.weight | add)]] == [["tracing-ms", 2500]]' x.firefox.json
+}
+
 # firefox_totals FILE: the Firefox Profiler's own: us of wall time, and CPU samples.
 firefox_totals() {
 	local home node24 command thread

@@ -152,16 +152,35 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 	return sink_check_options(c->sink, &c->options, why);
 }
 
+/* A format of one kind has the times of kind 0 alone. */
+static bool is_timed(const struct convert *c, const struct profile *p)
+{
+	vec_each (&p->ticks, tick)
+		if (c->part || c->sink->holds & SINK_KINDS ||
+			p->samples.data[tick->sample].kind == 0)
+			return true;
+	return p->samples.len == 0;
+}
+
+/* Values that are no samples never have times. */
+static bool are_waits(const struct profile *p)
+{
+	return strcmp(profile_kind_unit(p, 0), PROFILE_SAMPLES) != 0;
+}
+
 /* Does what was read hold what is asked for? */
 static int check(struct convert *c, const struct profile *p, struct why *why)
 {
-	bool timed = p->ticks.len > 0 || p->samples.len == 0;
+	bool timed = is_timed(c, p), waits = !timed && are_waits(p);
+	int err;
 
 	if (c->part && !timed)
-		return why_set(why, -EINVAL, "%s has no times, which --since and --until need",
-			c->input.path);
-	if (sink_check_times(c->sink, c->input.path, timed, why) < 0)
-		return -EINVAL;
+		return why_set(why, -EINVAL, "%s%s no times, which --since and --until need",
+			c->input.path, waits ? ": waits have" : " has");
+	err = waits ? sink_check_waits(c->sink, c->input.path, why)
+		    : sink_check_times(c->sink, c->input.path, timed, why);
+	if (err < 0)
+		return err;
 	if (!c->by_given)
 		sink_copy_by(&c->options, &c->input.by);
 	return 0;
