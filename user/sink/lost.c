@@ -5,20 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile/words.h"
 #include "sink/sink.h"
 
 #define KEYS_SAID_MAX 4
 #define MORE ", ..." /* where there is no room for a name */
-
-static bool has_name(const char *names, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = names; (at = strstr(at, name)); at += len)
-		if ((at == names || at[-1] == ' ') && (at[len] == ',' || at[len] == '\0'))
-			return true;
-	return false;
-}
 
 static uint32_t count_names(const char *names)
 {
@@ -33,7 +24,7 @@ static void add_name(char names[SINK_LOST_NAMES_MAX], const char *name, uint32_t
 {
 	size_t len = strlen(names), room = SINK_LOST_NAMES_MAX - strlen(MORE);
 
-	if (has_name(names, name) || has_name(names, "..."))
+	if (words_listed(names, name) || words_listed(names, "..."))
 		return;
 	if (count_names(names) < most && len + strlen(name) + 3 < room)
 		snprintf(names + len, room - len, "%s%s", len > 0 ? ", " : "", name);
