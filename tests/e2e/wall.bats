@@ -171,6 +171,15 @@ start_loop() {
 	grep -q cpu-clock "$tmp/x.linux-perf.txt"
 }
 
+@test "a part by time has no waits, and it is said how much that leaves out" {
+	start "$(target spin)" 60
+	"$stoker" record -q -p "$pid,$$" -d 2 -e cpu,wall -o "$tmp/x.stoker"
+	"$stoker" convert "$tmp/x.stoker" --since 0.5 --until 1.5 -o "$tmp/y.pb.gz" 2>"$tmp/said"
+	said_clearly 'y.pb.gz: wall has no times, which --since and --until need: left out [0-9.]* s$'
+	"$stoker" convert "$tmp/x.stoker" -e cpu --since 0.5 --until 1.5 -o "$tmp/y.pb.gz" 2>"$tmp/said"
+	[ "$(cat "$tmp/said")" = "wrote $tmp/y.pb.gz" ]
+}
+
 @test "the label idle alone is no reason for a warning" {
 	start_loop
 	"$stoker" record -p "$pid" -d 1 -e wall -o "$tmp/x.stoker" --stats "$tmp/s" 2>"$tmp/said"

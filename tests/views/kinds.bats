@@ -104,6 +104,17 @@ waits() {
 	jq -e '[.threads[] | [.samples.weightType, (.samples.weight | add)]] == [["tracing-ms", 2500]]' x.firefox.json
 }
 
+@test "one profile of waits has their name in speedscope" {
+	waits
+	"$stoker" convert -q waits.stoker -e wall -o x.speedscope.json
+	[ "$(jq -c '[.profiles[] | [.name, .unit]]' x.speedscope.json)" = '[["wall","nanoseconds"]]' ]
+	"$stoker" convert -q waits.stoker -e wall -f folded >wall.folded
+	"$stoker" convert -q wall.folded -o x.speedscope.json
+	[ "$(jq -c '[.profiles[] | [.name, .unit]]' x.speedscope.json)" = '[["wall","nanoseconds"]]' ]
+	"$stoker" convert -q waits.stoker -e cpu -o x.speedscope.json
+	[ "$(jq -c '[.profiles[].name]' x.speedscope.json)" = '["all"]' ]
+}
+
 # firefox_totals FILE: the Firefox Profiler's own: us of wall time, and CPU samples.
 firefox_totals() {
 	local home node24 command thread

@@ -204,6 +204,30 @@ static int refuse_part(const struct convert *c, const struct profile *p, struct 
 		c->input.path, length_s);
 }
 
+static bool has_ticks(const struct profile *p, uint32_t kind)
+{
+	vec_each (&p->ticks, tick)
+		if (p->samples.data[tick->sample].kind == kind)
+			return true;
+	return false;
+}
+
+/* Kinds without times are in no part. */
+static void log_untimed(const struct convert *c, const struct profile *p, struct log *log)
+{
+	for (uint32_t kind = 0; kind < p->kinds_len; kind++) {
+		uint64_t total = profile_kind_total(p, kind);
+		char amount[PROFILE_AMOUNT_MAX];
+
+		if (total > 0 && !has_ticks(p, kind))
+			log_warn(log,
+				"%s: %s has no times, which --since and --until need: left out %s",
+				strcmp(c->output, "-") == 0 ? "stdout" : c->output,
+				profile_kind_name(p, kind),
+				profile_amount_text(profile_kind_unit(p, kind), total, amount));
+	}
+}
+
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
 {
 	_cleanup_(profile_done) struct profile part = { 0 };
@@ -241,6 +265,8 @@ static int run(struct convert *c, struct log *log, struct why *why)
 	if (err == 0)
 		err = c->part ? write_part(c, &profile, why)
 			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);
+	if (err == 0 && c->part)
+		log_untimed(c, &profile, log);
 	if (err == 0)
 		log_lost(log, c->output, c->sink, &c->out.lost);
 	if (err == 0 && strcmp(c->output, "-") != 0)
