@@ -164,6 +164,12 @@ start_loop() {
 	said_clearly 'the format perf needs'
 }
 
+@test "a bundle of waits alone says that its perf text is empty" {
+	"$stoker" record -p $$ -d 0.5 -e wall --bundle "$tmp/bundle" 2>"$tmp/said"
+	grep -q 'perf_script.out is empty: waits have no times, which the format perf needs$' "$tmp/said"
+	[ "$(grep -c '^wrote .*s of waiting' "$tmp/said")" -eq 5 ]
+}
+
 @test "with CPU samples beside them, waits that a format has no place for are warned of" {
 	start "$(target spin)" 60
 	"$stoker" record -p "$pid,$$" -d 0.5 -e cpu,wall -o "$tmp/x.linux-perf.txt" 2>"$tmp/said"
