@@ -99,7 +99,8 @@ near() {
 	[ "$(jq .wall.visits "$tmp/s")" -eq 0 ]
 }
 
-@test "event loops are labelled idle" {
+# start_loop: an event loop that nothing happens in.
+start_loop() {
 	cat >"$tmp/loop.c" <<-'END'
 		#include <stdio.h>
 		#include <sys/epoll.h>
@@ -115,6 +116,10 @@ near() {
 	gcc -O1 -o "$tmp/loop" "$tmp/loop.c"
 	start "$tmp/loop"
 	wait_until 10 says ready "$out"
+}
+
+@test "event loops are labelled idle" {
+	start_loop
 	"$stoker" record -q -p "$pid" -d 2 -e wall --by comm,label:idle -o "$tmp/f"
 	grep '^loop;yes;.*\[blocked on epoll\] [0-9]*$' "$tmp/f"
 }
@@ -146,6 +151,49 @@ near() {
 		-e cpu,wall=3,max=9|max is no key of wall, and no source; there are
 		-e cpu,every=3|every is no key of cpu, and no source; there are
 	END
+}
+
+@test "a format that holds times of CPU samples alone is refused before anything is recorded" {
+	local file
+	for file in x.linux-perf.txt x.trace.zip; do
+		exits 2 "$stoker" record -d 60 -e wall -o "$tmp/$file"
+		said_clearly 'waits have no times, which the format perf.* needs; choose one of: folded pprof speedscope firefox html svg stoker;'
+		[ ! -e "$tmp/$file" ]
+	done
+	exits 2 "$stoker" record -d 60 -e wall=5 -f perf -o "$tmp/x"
+	said_clearly 'the format perf needs'
+}
+
+@test "a bundle of waits alone says that its perf text is empty" {
+	"$stoker" record -p $$ -d 0.5 -e wall --bundle "$tmp/bundle" 2>"$tmp/said"
+	grep -q 'perf_script.out is empty: waits have no times, which the format perf needs$' "$tmp/said"
+	[ "$(grep -c '^wrote .*s of waiting' "$tmp/said")" -eq 5 ]
+}
+
+@test "with CPU samples beside them, waits that a format has no place for are warned of" {
+	start "$(target spin)" 60
+	"$stoker" record -p "$pid,$$" -d 0.5 -e cpu,wall -o "$tmp/x.linux-perf.txt" 2>"$tmp/said"
+	grep -q 'perf has one kind of value: left out wall ([0-9.]* s); -e chooses a kind' "$tmp/said"
+	grep -q cpu-clock "$tmp/x.linux-perf.txt"
+}
+
+@test "a part by time has no waits, and it is said how much that leaves out" {
+	start "$(target spin)" 60
+	"$stoker" record -q -p "$pid,$$" -d 2 -e cpu,wall -o "$tmp/x.stoker"
+	"$stoker" convert "$tmp/x.stoker" --since 0.5 --until 1.5 -o "$tmp/y.pb.gz" 2>"$tmp/said"
+	said_clearly 'y.pb.gz: wall has no times, which --since and --until need: left out [0-9.]* s$'
+	"$stoker" convert "$tmp/x.stoker" -e cpu --since 0.5 --until 1.5 -o "$tmp/y.pb.gz" 2>"$tmp/said"
+	[ "$(cat "$tmp/said")" = "wrote $tmp/y.pb.gz" ]
+}
+
+@test "the label idle alone is no reason for a warning" {
+	start_loop
+	"$stoker" record -p "$pid" -d 1 -e wall -o "$tmp/x.stoker" --stats "$tmp/s" 2>"$tmp/said"
+	"$stoker" record -p "$pid" -d 1 -e wall -o "$tmp/x.folded" 2>>"$tmp/said"
+	"$stoker" record -p "$pid" -d 1 -e wall -f intervals -o "$tmp/x" 2>>"$tmp/said"
+	"$stoker" convert "$tmp/x.stoker" -o "$tmp/y.folded" 2>>"$tmp/said"
+	cat "$tmp/said"
+	! grep -q warning "$tmp/said"
 }
 
 @test "a comma begins another source, in any order" {

@@ -30,6 +30,14 @@ has_waits() {
 	"$stoker" report --store "$tmp/store" -f folded --container "$container" --by comm >"$tmp/cpu"
 	! grep -q '\[sleeping\]\|\[blocked' "$tmp/cpu"
 	get "/query?e=wall&container=$container&format=folded" | grep -q 'waits-never;'
+	# In seconds, in columns; who asks for another kind hears which there are.
+	"$stoker" report -q --store "$tmp/store" -e wall --container "$container" >"$tmp/top"
+	cat "$tmp/top"
+	head -n 1 "$tmp/top" | grep -q 'function, by seconds$'
+	! sed 1d "$tmp/top" | grep -vqE '^ *[0-9]+\.[0-9]{3} +[0-9.]+% +[0-9]+\.[0-9]{3} +[0-9.]+%  '
+	grep -q '  \[blocked on futex\]$' "$tmp/top"
+	exits 3 "$stoker" report --store "$tmp/store" -e walll
+	said_clearly 'the store has no values of the kind walll of that time; it has cpu, wall$'
 	visits=$(metric stoker_wall_visits_total)
 	between "$visits" 2 100000 visits
 }

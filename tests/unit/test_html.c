@@ -152,6 +152,25 @@ static void before_is_scaled_to_after(void **state)
 	expect_diff(f, DIFF_TIME, "x;a 5 50\nx;b 15 70\n");
 }
 
+static void times_are_in_microseconds_after_the_line_of_their_kind(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *const both[] = { &f->before, &f->after };
+
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+		assert_int_equal(profile_string(both[i], "wall", &both[i]->kinds[0].name), 0);
+		assert_int_equal(
+			profile_string(both[i], "nanoseconds", &both[i]->kinds[0].unit), 0);
+	}
+	make_sample(&f->before, "x", "a", 4000);
+	make_sample(&f->after, "x", "a", 7000);
+	make_sample(&f->after, "x", "b", 1000);
+	expect_diff(f, DIFF_NONE, "# stoker kind: wall microseconds 0 0\nx;a 4 7\nx;b 0 1\n");
+	f->before.duration_ns = 1000;
+	f->after.duration_ns = 500;
+	expect_diff(f, DIFF_TIME, "# stoker kind: wall microseconds 0 0\nx;a 2 7\nx;b 0 1\n");
+}
+
 static void nothing_on_one_side_is_no_error(void **state)
 {
 	struct fixture *f = *state;
@@ -182,6 +201,7 @@ int main(void)
 		TEST(equal_profiles_are_equal_pages),
 		TEST(lines_of_both_are_joined),
 		TEST(before_is_scaled_to_after),
+		TEST(times_are_in_microseconds_after_the_line_of_their_kind),
 		TEST(nothing_on_one_side_is_no_error),
 		TEST(scales_have_names),
 	};

@@ -11,6 +11,7 @@
 #include "profile/folded_reader.h"
 #include "profile/perf_reader.h"
 #include "profile/slice.h"
+#include "profile/words.h"
 #include "sink/sink.h"
 
 static struct bytes bytes_of(const char *text)
@@ -237,11 +238,41 @@ static void time_is_microseconds_in_folded_text_with_an_exact_sum(void **state)
 	assert_int_equal(folded_read(bytes_of(buf_text(&text)), &again, &counts), 0);
 	assert_int_equal(profile_kind_total(&again, 0), 13000);
 	assert_string_equal(profile_kind_unit(&again, 0), PROFILE_NANOSECONDS);
-	/* The store and `stoker diff` have the values as they are. */
+	/* The store has the values as they are. */
 	buf_clear(&text);
 	options.lines_only = true;
 	assert_int_equal(folded_write(&p, &options, &text), 0);
 	assert_string_equal(buf_text(&text), "a 1400\nb 300\nc 4299\nd 7001\n");
+}
+
+static void nanoseconds_are_said_as_seconds(void **state)
+{
+	static const struct {
+		const char *unit;
+		uint64_t value;
+		const char *text;
+	} rows[] = {
+		{ PROFILE_NANOSECONDS, 0, "0.000 s" },
+		{ PROFILE_NANOSECONDS, 1500000, "0.002 s" },
+		{ PROFILE_NANOSECONDS, 35913382896, "35.9 s" },
+		{ PROFILE_SAMPLES, 35913382896, "35913382896 samples" },
+		{ "bytes", 1, "1 bytes" },
+	};
+	char text[PROFILE_AMOUNT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(
+			profile_amount_text(rows[i].unit, rows[i].value, text), rows[i].text);
+}
+
+static void a_name_of_a_list_is_whole(void **state)
+{
+	(void)state;
+	assert_true(words_listed("cpu, wall", "cpu") && words_listed("cpu, wall", "wall"));
+	assert_false(words_listed("cpu, wall", "wal") || words_listed("cpu, wall", "all"));
+	assert_false(words_listed("", "cpu") || words_listed("cpu", ""));
+	assert_true(words_listed("wallet, wall", "wall"));
 }
 
 static void the_largest_sum_of_time_is_read(void **state)
@@ -345,6 +376,8 @@ int main(void)
 		cmocka_unit_test(a_part_of_a_profile_has_its_kinds),
 		cmocka_unit_test(folded_texts_of_kinds_are_one_profile_again),
 		cmocka_unit_test(time_is_microseconds_in_folded_text_with_an_exact_sum),
+		cmocka_unit_test(nanoseconds_are_said_as_seconds),
+		cmocka_unit_test(a_name_of_a_list_is_whole),
 		cmocka_unit_test(the_largest_sum_of_time_is_read),
 		cmocka_unit_test(lines_of_kinds_beyond_the_limit_are_counted),
 		cmocka_unit_test(a_line_of_a_kind_that_is_wrong_is_a_comment),

@@ -155,6 +155,71 @@ static void by_keeps_the_free_labels_that_it_names(void **state)
 	assert_int_equal(sink_parse_by("route", &o, &why), -EINVAL);
 }
 
+/* A stack of waits of each row of labels. */
+static void make_waits(struct profile *p, const char *const (*rows)[2], size_t len)
+{
+	struct profile_labels set = { 0 };
+	uint32_t frame, stack, id;
+
+	assert_int_equal(profile_init(p), 0);
+	assert_int_equal(profile_string(p, "wall", &p->kinds[0].name), 0);
+	assert_int_equal(profile_string(p, PROFILE_NANOSECONDS, &p->kinds[0].unit), 0);
+	frame = make_frame(p, "wait", PROFILE_NATIVE);
+	assert_int_equal(profile_stack(p, &frame, 1, &stack), 0);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(profile_labels_put(p, &set, rows[i][0], strlen(rows[i][0]),
+					 rows[i][1], strlen(rows[i][1])),
+			0);
+	assert_int_equal(profile_labels(p, &set, &id), 0);
+	assert_int_equal(profile_add(p, stack, id, 5000000000), 0);
+}
+
+static void the_label_idle_alone_is_counted_and_not_warned_of(void **state)
+{
+	static const char *const idle[][2] = { { PROFILE_IDLE_KEY, "yes" } };
+	static const char *const others[][2] = { { "e", "1" }, { PROFILE_IDLE_KEY, "yes" },
+		{ "a", "1" }, { "b", "1" }, { "c", "1" }, { "d", "1" }, { "route", "/a" } };
+	static const char *const formats[] = { "folded", "svg", "speedscope", "firefox" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		_cleanup_(profile_done) struct profile alone = { 0 }, more = { 0 };
+		_cleanup_(buf_done) struct buf out = BUF_INIT;
+		const struct sink *sink = sink_find(formats[i]);
+		char text[SINK_LOST_TEXT_MAX];
+		struct sink_lost lost;
+
+		make_waits(&alone, idle, ARRAY_SIZE(idle));
+		write_as(formats[i], &by_comm, &alone, &out, &lost);
+		assert_int_equal(lost.labels, 1);
+		assert_null(sink_lost_text(&lost, sink, 0, text));
+		make_waits(&more, others, ARRAY_SIZE(others));
+		write_as(formats[i], &by_comm, &more, &out, &lost);
+		assert_non_null(sink_lost_text(&lost, sink, 0, text));
+		assert_non_null(strstr(text, "labels of 1 samples: left out e, a, b, c, ..."));
+		assert_null(sink_lost_text(&lost, sink, 1, text));
+	}
+}
+
+static void waits_that_are_left_out_are_said_in_seconds(void **state)
+{
+	_cleanup_(profile_done) struct profile p = { 0 };
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	char text[SINK_LOST_TEXT_MAX];
+	struct sink_lost lost;
+	uint32_t wall;
+
+	(void)state;
+	make(&p);
+	wall = profile_kind_find(&p, "wall", 4);
+	assert_int_equal(profile_string(&p, PROFILE_NANOSECONDS, &p.kinds[wall].unit), 0);
+	for (size_t i = 0; i < p.samples.len; i++)
+		p.samples.data[i].value *= p.samples.data[i].kind == wall ? 500000000 : 1;
+	write_as("folded", &by_comm, &p, &out, &lost);
+	assert_string_equal(sink_lost_text(&lost, sink_find("folded"), 0, text),
+		"folded has one kind of value: left out wall (2.500 s); -e chooses a kind");
+}
+
 static void has(const struct buf *out, const char *text)
 {
 	if (!memmem(out->data, out->len, text, strlen(text)))
@@ -207,6 +272,8 @@ int main(void)
 		cmocka_unit_test(each_format_counts_what_it_has_no_place_for),
 		cmocka_unit_test(a_profile_of_one_kind_loses_nothing),
 		cmocka_unit_test(by_keeps_the_free_labels_that_it_names),
+		cmocka_unit_test(the_label_idle_alone_is_counted_and_not_warned_of),
+		cmocka_unit_test(waits_that_are_left_out_are_said_in_seconds),
 		cmocka_unit_test(a_marker_of_the_firefox_profiler_is_an_event),
 		cmocka_unit_test(events_have_limits_that_count),
 	};

@@ -46,7 +46,7 @@ fails() {
 	"$stoker" diff a.folded.gz b.folded.zst -o out.folded.gz 2>said
 	gzip -dc out.folded.gz | LC_ALL=C sort | diff - <(joined 2)
 	zstd -dc b.folded.zst | "$stoker" diff a.folded - | LC_ALL=C sort | diff - <(joined 2)
-	grep -q '^wrote out.folded.gz: 100 samples before, 200 after$' said
+	grep -q '^wrote out.folded.gz: 100 samples before, 200 samples after$' said
 }
 
 @test "the page is chosen by -f, or by the file's name" {
@@ -106,6 +106,51 @@ fails() {
 	: >none.folded
 	"$stoker" diff none.folded b.folded | grep -c ' 0 [0-9]*$' | grep -qx 3
 	[ -z "$("$stoker" diff none.folded none.folded)" ]
+}
+
+# both: both.stoker has two kinds, wall.stoker and wall.folded the second of them, cpu.stoker the first.
+both() {
+	printf '%s\n' '# stoker kind: cpu samples 10000000 0' 'web;main;serve 3' \
+		'# stoker kind: wall microseconds 0 0' 'web;main;wait 2500000' 'web;main;lock 400' >both.folded
+	"$stoker" convert -q both.folded -o both.stoker
+	"$stoker" convert -q both.stoker -e wall -o wall.stoker
+	"$stoker" convert -q both.stoker -e wall -o wall.folded
+	"$stoker" convert -q both.stoker -e cpu -o cpu.stoker
+}
+
+@test "different kinds of value are not compared: each side's are named" {
+	local none='share none' both='choose one that both have with -e'
+	both
+	fails 1 "cpu.stoker has cpu, wall.stoker has wall; .*$none" "$stoker" diff cpu.stoker wall.stoker
+	fails 1 "a.folded has cpu, wall.folded has wall; .*$none" "$stoker" diff a.folded wall.folded
+	fails 1 "wall.stoker has wall, both.stoker has cpu, wall; $both" "$stoker" diff wall.stoker both.stoker
+	fails 1 "both.stoker has cpu, wall, wall.folded has wall; $both" "$stoker" diff both.stoker wall.folded -o out
+	[ ! -e out.html ]
+	sed 's/ microseconds / samples /' wall.folded >samples.folded
+	fails 1 "wall.folded has wall in nanoseconds, samples.folded has wall in samples" "$stoker" diff wall.folded samples.folded
+	fails 1 "a.folded has cpu, samples.folded has wall" "$stoker" diff a.folded samples.folded
+	fails 1 'wall.stoker: no events or kinds cpu; it has wall' "$stoker" diff -e cpu both.stoker wall.stoker
+	[ "$("$stoker" diff both.stoker cpu.stoker)" = 'web;main;serve 3 3' ]
+	: >none.folded
+	"$stoker" diff none.folded wall.stoker | grep -qx 'web;main;wait 0 2500000'
+}
+
+@test "times are in microseconds, after the line of other folded text, and a sum is in seconds" {
+	both
+	printf '%s\n' '# stoker kind: wall microseconds 0 0' 'web;main;lock 400 400' 'web;main;wait 2500000 2500000' >want
+	"$stoker" diff wall.folded wall.stoker | diff want -
+	"$stoker" diff -e wall both.stoker wall.folded | diff want -
+	"$stoker" diff wall.folded wall.stoker -o out.html 2>said
+	grep -qx 'wrote out.html: 2.500 s before, 2.500 s after' said
+	"$stoker" diff wall.folded wall.stoker >pairs.folded
+	fails 1 'two counts, as the output of `stoker diff` has' "$stoker" convert pairs.folded
+}
+
+@test "a year of a thousand threads that wait is compared" {
+	printf '%s\n' '# stoker kind: wall microseconds 0 0' 'web;main;wait 31536000000000000' >year.folded
+	fails 1 'the sum of the counts is over' "$stoker" diff year.folded year.folded
+	printf '%s\n' '# stoker kind: wall microseconds 0 0' 'web;main;wait 3153600000000000' >year.folded
+	"$stoker" diff year.folded year.folded | grep -qx 'web;main;wait 3153600000000000 3153600000000000'
 }
 
 @test "a reader that goes away is no crash" {

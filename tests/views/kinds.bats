@@ -36,7 +36,7 @@ setup() {
 	[ "$(cat said)" = 'wrote wall.folded' ]
 	cat cpu.folded wall.folded | diff two.folded -
 	"$stoker" convert two.folded --by comm 2>said | diff - <(printf '%s\n' '# stoker kind: cpu samples 10000000 0' 'web;main;serve 7')
-	grep -q 'folded has no place for all labels of 7 samples; --by label:NAME keeps one' said
+	grep -q 'folded has no place for all labels of 7 samples: left out route, tenant, trace.id; --by label:NAME keeps one' said
 	"$stoker" convert two.folded -e wall --by "$keys" 2>said >/dev/null
 	[ ! -s said ]
 	if "$stoker" convert two.folded -e wall,none 2>said; then return 1; fi
@@ -76,6 +76,43 @@ setup() {
 		[["web", "8", "samples", 3], ["web (wall)", "8.wall", "tracing-ms", 100]]' two.firefox.json
 	jq -e '.meta.interval == 10' two.firefox.json
 	"$BATS_TEST_DIRNAME/read" functions two.firefox.json | diff - <(printf '%s\n' '100 wait' '3 serve')
+}
+
+# waits: waits.stoker has 3 samples with times and 2.5 s of waiting without.
+waits() {
+	{
+		printf '%s\n' '# stoker kind: cpu samples 10000000 0' 'web;main;serve 3'
+		printf '%s\n' '# stoker kind: wall microseconds 0 0' 'web;main;wait 2500000'
+	} >waits.folded
+	"$stoker" convert -q waits.folded -o waits.stoker
+}
+
+@test "formats that need times are refused for waits, which have none, and others hold them" {
+	local format
+	waits
+	for format in perf perfview; do
+		for kinds in wall wall,cpu; do
+			if "$stoker" convert waits.stoker -e "$kinds" -f "$format" -o x 2>said; then return 1; fi
+			cat said
+			grep -q "waits.stoker: waits have no times, which the format $format needs; choose one of: folded pprof speedscope firefox html svg stoker$" said
+			[ ! -e x ]
+		done
+	done
+	if "$stoker" convert waits.stoker -e wall --since 1 2>said; then return 1; fi
+	grep -q 'waits.stoker: waits have no times, which --since and --until need' said
+	"$stoker" convert waits.stoker -e wall -o x.firefox.json
+	jq -e '[.threads[] | [.samples.weightType, (.samples.weight | add)]] == [["tracing-ms", 2500]]' x.firefox.json
+}
+
+@test "one profile of waits has their name in speedscope" {
+	waits
+	"$stoker" convert -q waits.stoker -e wall -o x.speedscope.json
+	[ "$(jq -c '[.profiles[] | [.name, .unit]]' x.speedscope.json)" = '[["wall","nanoseconds"]]' ]
+	"$stoker" convert -q waits.stoker -e wall -f folded >wall.folded
+	"$stoker" convert -q wall.folded -o x.speedscope.json
+	[ "$(jq -c '[.profiles[] | [.name, .unit]]' x.speedscope.json)" = '[["wall","nanoseconds"]]' ]
+	"$stoker" convert -q waits.stoker -e cpu -o x.speedscope.json
+	[ "$(jq -c '[.profiles[].name]' x.speedscope.json)" = '["all"]' ]
 }
 
 # firefox_totals FILE: the Firefox Profiler's own: us of wall time, and CPU samples.

@@ -150,12 +150,35 @@ has_languages() {
 	wait_until 15 shows '[0-9.]+%  \[blocked on signal\]'
 	keys s
 	wait_until 15 shows '^ *[0-9.]+% +9[0-9]\.[0-9]+%  leaked'
+	keys 2
+	wait_until 15 shows "^ *2[0-9]{4} +$pid  stuck"
+	shows '^ WAIT%     PID  COMMAND          CONTAINER                HOTTEST FUNCTION'
+	keys 3
+	wait_until 15 shows '^ WAIT%  CONTAINER                                HOTTEST FUNCTION'
+	keys h
+	wait_until 5 shows "WAIT% +share of one thread's time"
+	shows 'TOTAL% +share of all waiting'
+	shows_not 'CPU%|samples'
 	keys q
 	wait_until 10 table_is_left
 	exits 2 "$stoker" top -e cpu,wall
 	said_clearly 'a table is of one of them'
 	exits 2 "$stoker" top -e nothing
 	said_clearly 'unknown source: nothing'
+}
+
+@test "-e wall: idle threads are no warning" {
+	start "$python" -c 'import select, time
+print("ready", flush=True)
+poll = select.epoll()
+while True: poll.poll(0.2)'
+	wait_until 10 says ready "$out"
+	open_terminal 100 24
+	open_top -e wall -p "$pid"
+	wait_until 20 shows '\[blocked on epoll\]'
+	shows_not 'warning|no place for'
+	keys q
+	wait_until 10 table_is_left
 }
 
 @test "wide: there is room for bars" {

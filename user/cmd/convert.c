@@ -152,16 +152,35 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 	return sink_check_options(c->sink, &c->options, why);
 }
 
+/* A format of one kind has the times of kind 0 alone. */
+static bool is_timed(const struct convert *c, const struct profile *p)
+{
+	vec_each (&p->ticks, tick)
+		if (c->part || c->sink->holds & SINK_KINDS ||
+			p->samples.data[tick->sample].kind == 0)
+			return true;
+	return p->samples.len == 0;
+}
+
+/* Values that are no samples never have times. */
+static bool are_waits(const struct profile *p)
+{
+	return strcmp(profile_kind_unit(p, 0), PROFILE_SAMPLES) != 0;
+}
+
 /* Does what was read hold what is asked for? */
 static int check(struct convert *c, const struct profile *p, struct why *why)
 {
-	bool timed = p->ticks.len > 0 || p->samples.len == 0;
+	bool timed = is_timed(c, p), waits = !timed && are_waits(p);
+	int err;
 
 	if (c->part && !timed)
-		return why_set(why, -EINVAL, "%s has no times, which --since and --until need",
-			c->input.path);
-	if (sink_check_times(c->sink, c->input.path, timed, why) < 0)
-		return -EINVAL;
+		return why_set(why, -EINVAL, "%s%s no times, which --since and --until need",
+			c->input.path, waits ? ": waits have" : " has");
+	err = waits ? sink_check_waits(c->sink, c->input.path, why)
+		    : sink_check_times(c->sink, c->input.path, timed, why);
+	if (err < 0)
+		return err;
 	if (!c->by_given)
 		sink_copy_by(&c->options, &c->input.by);
 	return 0;
@@ -183,6 +202,30 @@ static int refuse_part(const struct convert *c, const struct profile *p, struct 
 		return why_set(why, -ENODATA, "%s has no samples in that time", c->input.path);
 	return why_set(why, -ENODATA, "%s has no samples in that time: it is %.3f s long",
 		c->input.path, length_s);
+}
+
+static bool has_ticks(const struct profile *p, uint32_t kind)
+{
+	vec_each (&p->ticks, tick)
+		if (p->samples.data[tick->sample].kind == kind)
+			return true;
+	return false;
+}
+
+/* Kinds without times are in no part. */
+static void log_untimed(const struct convert *c, const struct profile *p, struct log *log)
+{
+	for (uint32_t kind = 0; kind < p->kinds_len; kind++) {
+		uint64_t total = profile_kind_total(p, kind);
+		char amount[PROFILE_AMOUNT_MAX];
+
+		if (total > 0 && !has_ticks(p, kind))
+			log_warn(log,
+				"%s: %s has no times, which --since and --until need: left out %s",
+				strcmp(c->output, "-") == 0 ? "stdout" : c->output,
+				profile_kind_name(p, kind),
+				profile_amount_text(profile_kind_unit(p, kind), total, amount));
+	}
 }
 
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
@@ -222,6 +265,8 @@ static int run(struct convert *c, struct log *log, struct why *why)
 	if (err == 0)
 		err = c->part ? write_part(c, &profile, why)
 			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);
+	if (err == 0 && c->part)
+		log_untimed(c, &profile, log);
 	if (err == 0)
 		log_lost(log, c->output, c->sink, &c->out.lost);
 	if (err == 0 && strcmp(c->output, "-") != 0)

@@ -282,7 +282,6 @@ static int compare_with_folded(struct diff *d, struct side *side, struct why *wh
 	struct sink_options options = { 0 };
 	int err = sink_parse_by(d->by ? d->by : side->by.data, &options, why);
 
-	options.lines_only = true;
 	if (err == 0 && refold(&side->profile, &options) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	return err;
@@ -312,7 +311,8 @@ static int choose_labels(struct diff *d, struct why *why)
 static int check_times(const struct diff *d, const struct profile *const both[2], struct why *why)
 {
 	for (int i = 0; d->scale == DIFF_TIME && i < 2; i++)
-		if (both[i]->kinds[0].period_ns == 0 || both[i]->duration_ns == 0)
+		if (both[i]->duration_ns == 0 ||
+			(both[i]->kinds[0].period_ns == 0 && !profile_kind_is_time(both[i], 0)))
 			return why_set(why, -EINVAL, "--normalise time: %s has no duration",
 				d->sides[i].word);
 	return 0;
@@ -326,8 +326,14 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static const char *amount_of(const struct profile *p, char text[PROFILE_AMOUNT_MAX])
+{
+	return profile_amount_text(profile_kind_unit(p, 0), profile_total(p), text);
+}
+
 static int write_diff(struct diff *d, struct why *why)
 {
+	char amounts[2][PROFILE_AMOUNT_MAX];
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	const struct side *a = &d->sides[0], *b = &d->sides[1];
 	const struct profile *const both[2] = { &a->profile, &b->profile };
@@ -345,9 +351,8 @@ static int write_diff(struct diff *d, struct why *why)
 		return why_set(why, err, "cannot compare: %s", err_text(err));
 	err = output_write(&d->out, &bytes, why);
 	if (err == 0 && strcmp(d->output, "-") != 0)
-		log_note(d->log, "wrote %s: %llu samples before, %llu after", d->out.path,
-			(unsigned long long)profile_total(both[0]),
-			(unsigned long long)profile_total(both[1]));
+		log_note(d->log, "wrote %s: %s before, %s after", d->out.path,
+			amount_of(both[0], amounts[0]), amount_of(both[1], amounts[1]));
 	return err;
 }
 
@@ -366,8 +371,6 @@ static int make_whole(struct profile *p, uint32_t scale)
 {
 	char unit[PROFILE_UNIT_MAX];
 
-	if (scale == 1)
-		return 0;
 	profile_set_scale(p, 0, scale);
 	profile_kind_unit_scaled(p, 0, unit);
 	p->kinds[0].scale = 1;
@@ -382,7 +385,8 @@ static int match_scales(struct diff *d, struct why *why)
 
 	if (b->kinds[0].scale > scale)
 		scale = b->kinds[0].scale;
-
+	if (scale == 1)
+		return 0;
 	for (int i = 0; i < 2; i++)
 		if (profile_total(&d->sides[i].profile) >
 			FOLDED_SUM_MAX / (scale / d->sides[i].profile.kinds[0].scale))
@@ -391,13 +395,69 @@ static int match_scales(struct diff *d, struct why *why)
 				"of the other side has fractions of 1/%u: round the counts, or "
 				"divide all",
 				d->sides[i].word, FOLDED_SUM_MAX / scale, scale);
-	if (scale > 1)
-		log_warn(
-			d->log, "counts have fractions, so all counts are written times %u", scale);
+	log_warn(d->log, "counts have fractions, so all counts are written times %u", scale);
 	for (int i = 0; i < 2; i++)
 		if (make_whole(&d->sides[i].profile, scale) < 0)
 			return why_set(why, -ENOMEM, "out of memory");
 	return 0;
+}
+
+/* ---- the kinds of both ----------------------------------------------------------------------- */
+
+/* Folded text without the line that names its kind is of CPU samples, or of those of any event. */
+static bool may_be(const struct profile *p, const char *name)
+{
+	const struct profile_kind *kind = &p->kinds[0];
+	bool unnamed = kind->name == 0 && kind->unit == 0 && kind->period_ns == 0;
+
+	return strcmp(profile_kind_name(p, 0), name) == 0 ||
+		(unnamed && strcmp(name, PROFILE_WALL) != 0);
+}
+
+static bool are_same_kind(const struct profile *a, const struct profile *b)
+{
+	return strcmp(profile_kind_unit(a, 0), profile_kind_unit(b, 0)) == 0 &&
+		(may_be(a, profile_kind_name(b, 0)) || may_be(b, profile_kind_name(a, 0)));
+}
+
+/* "cpu, wall"; with its unit: "wall in nanoseconds". */
+static void put_kinds(struct buf *out, const struct profile *p, bool units)
+{
+	for (uint32_t kind = 0; kind < p->kinds_len; kind++) {
+		buf_printf(out, "%s%s", kind > 0 ? ", " : "", profile_kind_name(p, kind));
+		if (units)
+			buf_printf(out, " in %s", profile_kind_unit(p, kind));
+	}
+}
+
+static bool share_a_kind(const struct profile *a, const struct profile *b)
+{
+	for (uint32_t kind = 0; kind < a->kinds_len; kind++) {
+		const char *name = profile_kind_name(a, kind);
+
+		if (profile_kind_find(b, name, strlen(name)) != PROFILE_NO_KIND)
+			return true;
+	}
+	return false;
+}
+
+/* The first kind of each is compared; a profile without samples is of any kind. */
+static int check_kinds(const struct diff *d, struct why *why)
+{
+	const struct profile *a = &d->sides[0].profile, *b = &d->sides[1].profile;
+	_cleanup_(buf_done) struct buf of_a = BUF_INIT;
+	_cleanup_(buf_done) struct buf of_b = BUF_INIT;
+	bool same_name = strcmp(profile_kind_name(a, 0), profile_kind_name(b, 0)) == 0;
+
+	if (a->samples.len == 0 || b->samples.len == 0 || are_same_kind(a, b))
+		return 0;
+	put_kinds(&of_a, a, same_name);
+	put_kinds(&of_b, b, same_name);
+	return why_set(why, -EINVAL,
+		"two kinds of value cannot be compared: %s has %s, %s has %s; %s",
+		d->sides[0].word, buf_text(&of_a), d->sides[1].word, buf_text(&of_b),
+		same_name || !share_a_kind(a, b) ? "-e chooses a kind, but they share none"
+						 : "choose one that both have with -e");
 }
 
 static int load(struct diff *d, struct side *side, struct why *why)
@@ -415,6 +475,8 @@ static int run(struct diff *d, struct why *why)
 	err = output_try(&d->out, why);
 	for (int i = 0; err == 0 && i < 2; i++)
 		err = load(d, &d->sides[i], why);
+	if (err == 0)
+		err = check_kinds(d, why);
 	if (err == 0)
 		err = choose_labels(d, why);
 	for (int i = 0; err == 0 && i < 2; i++)

@@ -18,7 +18,7 @@ static void log_sum(struct log *log, const struct query_answer *answer)
 	else
 		log_note(log, "%u profile%s, %llu %s of %s", answer->segments, several,
 			(unsigned long long)sum,
-			answer->unit.len > 0 ? answer->unit.data : PROFILE_SAMPLES, kind);
+			answer_unit(answer), kind);
 }
 
 static void log_gaps(struct log *log, const struct query_answer *answer)

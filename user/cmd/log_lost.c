@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "sink/lost.h"
+#include "sink/sink.h"
 
 void log_lost(struct log *log, const char *path, const struct sink *sink,
 	const struct sink_lost *lost)
@@ -15,6 +16,8 @@ void log_lost(struct log *log, const char *path, const struct sink *sink,
 	const char *sentence;
 	char text[SINK_LOST_TEXT_MAX];
 
+	if (!sink->text) /* of our own, for `stoker top`, whose table is of what it asks for */
+		return;
 	for (uint32_t i = 0; (sentence = sink_lost_text(lost, sink, i, text)); i++)
 		log_warn(log, "%s: %s", strcmp(path, "-") == 0 ? "stdout" : path, sentence);
 }

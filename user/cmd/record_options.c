@@ -506,6 +506,8 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	err = set_rule(o, why);
 	if (err == 0 && !o->bundle)
 		err = sink_check_options(o->sink_format, &o->sink, why);
+	if (err == 0 && !o->sources.cpu)
+		err = sink_check_waits(o->sink_format, "-e wall", why);
 	return err < 0 ? err : set_check_path(o, why);
 }
 

@@ -105,12 +105,20 @@ int record_output_put(struct record_output *o, const struct profile *profile, st
 
 static void log_file(const struct record_output *o, struct log *log)
 {
+	struct why why;
+
 	if (o->untimed > 0)
 		log_warn(log,
 			"%llu samples were counted without their times, whose number is limited",
 			(unsigned long long)o->untimed);
 	if (strcmp(o->path, "-") == 0)
 		return;
+	/* A bundle has all of its files. */
+	if (o->kinds && sink_check_waits(o->sink, o->path, &why) < 0) {
+		log_warn(log, "%s is empty: waits have no times, which the format %s needs",
+			o->path, o->sink->name);
+		return;
+	}
 	/* A format may have fewer: folded lines have names and no addresses. */
 	if (o->kinds)
 		log_note(log, "wrote %s: %.1f s of waiting, %llu stacks by address", o->path,

@@ -154,6 +154,7 @@ static int parse(struct report *r, int argc, char **argv, struct why *why)
 static int show(const struct report *r, const struct query_answer *answer)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char amount[PROFILE_AMOUNT_MAX];
 	uint64_t dropped = 0;
 	int err = r->trend
 		? answer_put_trend(answer, &text)
@@ -162,9 +163,9 @@ static int show(const struct report *r, const struct query_answer *answer)
 	if (err == 0)
 		fwrite(text.data, 1, text.len, stdout);
 	if (dropped > 0)
-		log_warn(r->log,
-			"%llu samples are not counted: they are in stacks beyond the first %d",
-			(unsigned long long)dropped, RANKING_STACKS_MAX);
+		log_warn(r->log, "%s are not counted: they are in stacks beyond the first %d",
+			profile_amount_text(answer_unit(answer), dropped, amount),
+			RANKING_STACKS_MAX);
 	return err;
 }
 

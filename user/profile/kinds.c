@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 
 #define PERF_CPU "cpu-clock" /* perf's name of it */
+#define NS_PER_S 1e9
 
 const char *profile_kind_name(const struct profile *p, uint32_t kind)
 {
@@ -99,6 +100,17 @@ uint64_t profile_kind_amount(const struct profile *p, uint32_t kind, uint64_t va
 	if (__builtin_mul_overflow(value, each, &amount) || amount > INT64_MAX)
 		return INT64_MAX;
 	return amount;
+}
+
+const char *profile_amount_text(const char *unit, uint64_t value, char text[PROFILE_AMOUNT_MAX])
+{
+	double seconds = (double)value / NS_PER_S;
+
+	if (strcmp(unit, PROFILE_NANOSECONDS) == 0)
+		snprintf(text, PROFILE_AMOUNT_MAX, "%.*f s", seconds < 10 ? 3 : 1, seconds);
+	else
+		snprintf(text, PROFILE_AMOUNT_MAX, "%llu %.48s", (unsigned long long)value, unit);
+	return text;
 }
 
 uint64_t profile_kind_total(const struct profile *p, uint32_t kind)

@@ -13,6 +13,7 @@ struct profile;
 #define PROFILE_KINDS_MAX 8
 #define PROFILE_NO_KIND UINT32_MAX
 #define PROFILE_UNIT_MAX 48 /* of a unit's text, with the NUL */
+#define PROFILE_AMOUNT_MAX 80 /* of a value's text with its unit, with the NUL */
 
 struct profile_kind {
 	uint32_t name;      /* strings: cpu, wall, perf's name of an event; "": cpu */
@@ -54,5 +55,8 @@ bool profile_kind_is_time(const struct profile *profile, uint32_t kind);
 const char *profile_kind_amount_unit(const struct profile *profile, uint32_t kind);
 /* The value in that unit; at most INT64_MAX. */
 uint64_t profile_kind_amount(const struct profile *profile, uint32_t kind, uint64_t value);
+/* As a person reads it: 1.250 s of nanoseconds, else the number and the unit. */
+const char *profile_amount_text(
+	const char *unit, uint64_t value, char text[PROFILE_AMOUNT_MAX]);
 /* The sum of a kind's values. */
 uint64_t profile_kind_total(const struct profile *profile, uint32_t kind);

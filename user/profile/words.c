@@ -77,3 +77,13 @@ bool words_ends(struct bytes b, const char *text)
 
 	return b.len >= n && memcmp(b.data + b.len - n, text, n) == 0;
 }
+
+bool words_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; len > 0 && (at = strstr(at, name)); at += len)
+		if ((at == list || at[-1] == ' ') && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return false;
+}

@@ -20,3 +20,5 @@ bool words_is_blank(uint8_t c);
 bool words_is(struct bytes b, const char *text);
 bool words_begins(struct bytes b, const char *text);
 bool words_ends(struct bytes b, const char *text);
+/* Is the name one of the list's: "cpu, wall"? */
+bool words_listed(const char *list, const char *name);

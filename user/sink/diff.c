@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "profile/folded_reader.h"
 
 static const char *const names[DIFF_SCALES] = {
 	[DIFF_TOTAL] = "total",
@@ -31,10 +32,12 @@ const char *diff_scale_name(enum diff_scale scale)
 	return names[scale];
 }
 
-/* How many samples one CPU would have had, or 0. */
+/* How many samples one CPU would have had, or how long a thread could wait; or 0. */
 static double ticks_of(const struct profile *p)
 {
-	return p->kinds[0].period_ns ? (double)p->duration_ns / (double)p->kinds[0].period_ns : 0;
+	if (p->kinds[0].period_ns)
+		return (double)p->duration_ns / (double)p->kinds[0].period_ns;
+	return profile_kind_is_time(p, 0) ? (double)p->duration_ns : 0;
 }
 
 double diff_factor(const struct profile *before, const struct profile *after, enum diff_scale scale)
@@ -107,6 +110,24 @@ static void join(const char *before, const char *after, double factor, struct bu
 	}
 }
 
+/* A hundredth of one counts, too: samples/100. */
+static bool is_samples(const struct profile *p)
+{
+	return strncmp(profile_kind_unit(p, 0), PROFILE_SAMPLES, strlen(PROFILE_SAMPLES)) == 0;
+}
+
+/* Puts the line that names the kind, if there is one. Returns what follows it. */
+static const char *put_kind(const char *text, struct buf *out)
+{
+	const char *end = strchr(text, '\n');
+
+	if (!end || strncmp(text, FOLDED_KIND, strlen(FOLDED_KIND)) != 0)
+		return text;
+	if (out)
+		buf_put(out, text, (size_t)(end + 1 - text));
+	return end + 1;
+}
+
 int diff_write_folded(const struct profile *before, const struct profile *after,
 	const struct sink_options *options, enum diff_scale scale, struct buf *out)
 {
@@ -114,10 +135,11 @@ int diff_write_folded(const struct profile *before, const struct profile *after,
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	struct sink_options plain = *options;
 
-	plain.lines_only = true;
+	plain.lines_only = is_samples(before) && is_samples(after);
 	buf_fail(out, folded_write(before, &plain, &a));
 	buf_fail(out, folded_write(after, &plain, &b));
 	if (buf_err(out) == 0)
-		join(buf_text(&a), buf_text(&b), diff_factor(before, after, scale), out);
+		join(put_kind(buf_text(&a), NULL), put_kind(buf_text(&b), out),
+			diff_factor(before, after, scale), out);
 	return buf_err(out);
 }

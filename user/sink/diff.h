@@ -22,7 +22,8 @@ const char *diff_scale_name(enum diff_scale scale);
 double diff_factor(
 	const struct profile *before, const struct profile *after, enum diff_scale scale);
 
-/* Lines `frame;frame BEFORE AFTER`, as difffolded.pl writes and flamegraph.pl reads them. Returns
- * buf_err(out). */
+/* Lines `frame;frame BEFORE AFTER`, as difffolded.pl writes and flamegraph.pl reads them. Values
+ * that are no samples are as in other folded text: times in microseconds, after a line that names
+ * the kind. Both profiles have the same unit. Returns buf_err(out). */
 int diff_write_folded(const struct profile *before, const struct profile *after,
 	const struct sink_options *options, enum diff_scale scale, struct buf *out);

@@ -11,14 +11,15 @@ struct sink;
 struct sink_options;
 
 #define SINK_LOST_NAMES_MAX 128
-#define SINK_LOST_TEXT_MAX 320
+#define SINK_LOST_TEXT_MAX 400
 
 /* Of one output, whose profiles are added up. Zeroed: nothing. */
 struct sink_lost {
 	uint64_t kinds;                  /* sum of the values of kinds that are left out */
 	char names[SINK_LOST_NAMES_MAX]; /* of these kinds */
 	char unit[PROFILE_UNIT_MAX];     /* of the values in kinds */
-	uint64_t labels;                 /* samples that lose free labels */
+	uint64_t labels, missed;         /* samples that lose free labels; others than idle */
+	char keys[SINK_LOST_NAMES_MAX];  /* the first of these others */
 	uint64_t events;
 	bool by; /* the format has free labels that --by names */
 };

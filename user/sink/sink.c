@@ -146,18 +146,49 @@ uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)
 	return sink->needs | (by_tid ? SINK_TIMES | SINK_TIDS : 0);
 }
 
-int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why)
+#define NAMES_MAX 128
+
+static bool needs_no_times(const struct sink *sink)
 {
-	char others[128] = "";
+	return !(sink->needs & SINK_TIMED);
+}
+
+static bool holds_waits(const struct sink *sink)
+{
+	return needs_no_times(sink) || sink->holds & SINK_KINDS;
+}
+
+/* Those that people can choose: " folded pprof ...". */
+static const char *list_names(bool (*is_one)(const struct sink *sink), char names[NAMES_MAX])
+{
 	size_t len = 0;
 
-	if (timed || !(sink->needs & SINK_TIMED))
-		return 0;
+	names[0] = '\0';
 	for (const struct sink *s = sinks; s->name; s++)
-		if (s->text && !(s->needs & SINK_TIMED) && len < sizeof(others))
-			len += (size_t)snprintf(others + len, sizeof(others) - len, " %s", s->name);
+		if (s->text && is_one(s) && len < NAMES_MAX)
+			len += (size_t)snprintf(names + len, NAMES_MAX - len, " %s", s->name);
+	return names;
+}
+
+int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why)
+{
+	char names[NAMES_MAX];
+
+	if (timed || needs_no_times(sink))
+		return 0;
 	return why_set(why, -EINVAL, "%s has no times, which the format %s needs; choose one of:%s",
-		source, sink->name, others);
+		source, sink->name, list_names(needs_no_times, names));
+}
+
+int sink_check_waits(const struct sink *sink, const char *source, struct why *why)
+{
+	char names[NAMES_MAX];
+
+	if (holds_waits(sink))
+		return 0;
+	return why_set(why, -EINVAL,
+		"%s: waits have no times, which the format %s needs; choose one of:%s", source,
+		sink->name, list_names(holds_waits, names));
 }
 
 int sink_check_options(const struct sink *sink, const struct sink_options *o, struct why *why)

@@ -72,6 +72,8 @@ int sink_parse_by(const char *text, struct sink_options *options, struct why *wh
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
 /* -EINVAL with why, which lists the others, if the format is SINK_TIMED and source has no times. */
 int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why);
+/* The same of waits, which have none: formats of all kinds have a place for them. */
+int sink_check_waits(const struct sink *sink, const char *source, struct why *why);
 /* -EINVAL with why if an option is for another format. */
 int sink_check_options(const struct sink *sink, const struct sink_options *o, struct why *why);
 /* Takes --by of other options. */

@@ -223,16 +223,22 @@ static const char *unit_of(const struct profile *p, uint32_t kind)
 	return profile_kind_is_time(p, kind) ? unit : "none";
 }
 
+/* Samples of a CPU clock or of an event alone go without saying. */
+static bool names_kinds(const struct profile *p)
+{
+	return p->kinds_len > 1 || p->kinds[0].unit != 0;
+}
+
 /* all: the name of a profile that has all samples of its kind. */
 static void put_name(struct speedscope *w, uint32_t group, const char *all)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT;
 	const struct profile *p = w->profile;
 
-	if (p->kinds_len > 1)
+	if (names_kinds(p))
 		buf_puts(&name, profile_kind_name(p, group / w->groups_max));
 	if (w->by_tid)
-		buf_printf(&name, "%s%s", p->kinds_len > 1 ? ": " : "",
+		buf_printf(&name, "%s%s", names_kinds(p) ? ": " : "",
 			strtab_get(&w->groups, group % w->groups_max));
 	buf_fail(w->out, buf_err(&name));
 	json_put(w->out, p->kinds_len > 1 || w->by_tid ? buf_text(&name) : all);
@@ -283,12 +289,14 @@ static void put_profiles(struct speedscope *w, const char *all)
 int speedscope_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(speedscope_done) struct speedscope w = { p, options, .out = out };
-	char guessed[GUESSED_MAX], all[GUESSED_MAX + 8];
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
+	char guessed[GUESSED_MAX];
 
 	if (begin(&w) < 0)
 		return buf_err(out);
 	guessed_text(p, guessed);
-	snprintf(all, sizeof(all), "all%s%s", *guessed ? ", " : "", guessed);
+	buf_printf(&all, "%s%s%s", names_kinds(p) ? profile_kind_name(p, 0) : "all",
+		*guessed ? ", " : "", guessed);
 	buf_printf(out,
 		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 		"\"exporter\":\"stoker\",\"name\":\"stoker%s%s\",\n\"shared\":{\"frames\":[",
@@ -296,6 +304,7 @@ int speedscope_write(const struct profile *p, const struct sink_options *options
 	put_frames(&w);
 	if (!w.by_tid)
 		put_label_frames(&w);
-	put_profiles(&w, all);
+	buf_fail(out, buf_err(&all));
+	put_profiles(&w, buf_text(&all));
 	return buf_err(out);
 }

@@ -37,6 +37,11 @@ const char *answer_kind(const struct query_answer *answer)
 	return is_cpu(answer) ? PROFILE_CPU : answer->kind.data;
 }
 
+const char *answer_unit(const struct query_answer *answer)
+{
+	return answer->unit.len > 0 ? answer->unit.data : PROFILE_SAMPLES;
+}
+
 bool answer_is_time(const struct query_answer *answer)
 {
 	return answer_period_ns(answer) > 1 ||
@@ -94,21 +99,32 @@ static int rank(const struct query_answer *answer, struct ranking *ranking)
 	return 0;
 }
 
+static int digits_after_point(uint64_t most_ns)
+{
+	double seconds = (double)most_ns / NSEC_PER_SEC;
+
+	return seconds < 1000 ? 3 : seconds < 100000 ? 1 : 0;
+}
+
+/* Nanoseconds are seconds in the table: as many digits as its columns have room for. */
 static int put_functions(const struct ranking *ranking, const struct ranking_rows *hottest,
 	const char *unit, uint64_t most, struct buf *out)
 {
-	double all = (double)ranking_total(ranking);
+	bool time = strcmp(unit, PROFILE_NANOSECONDS) == 0;
+	uint64_t all = ranking_total(ranking);
+	int digits = time ? digits_after_point(all) : 0;
+	double each = time ? NSEC_PER_SEC : 1, percent = 100 / (double)all;
 
 	buf_puts(out, "   self           total          function");
 	if (*unit)
-		buf_printf(out, ", by %s", unit);
+		buf_printf(out, ", by %s", time ? "seconds" : unit);
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < hottest->len && i < most; i++)
-		buf_printf(out, "%7llu %5.1f%% %8llu %5.1f%%  %s\n",
-			(unsigned long long)hottest->data[i].self,
-			100 * (double)hottest->data[i].self / all,
-			(unsigned long long)hottest->data[i].total,
-			100 * (double)hottest->data[i].total / all, hottest->data[i].name);
+		buf_printf(out, "%7.*f %5.1f%% %8.*f %5.1f%%  %s\n", digits,
+			(double)hottest->data[i].self / each,
+			percent * (double)hottest->data[i].self, digits,
+			(double)hottest->data[i].total / each,
+			percent * (double)hottest->data[i].total, hottest->data[i].name);
 	return buf_err(out);
 }
 

@@ -14,6 +14,8 @@
 uint64_t answer_period_ns(const struct query_answer *answer);
 /* The name of its kind of value. */
 const char *answer_kind(const struct query_answer *answer);
+/* The unit of its values. */
+const char *answer_unit(const struct query_answer *answer);
 /* Is the sum of the answer a time, in nanoseconds? */
 bool answer_is_time(const struct query_answer *answer);
 

@@ -13,12 +13,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "profile/kinds.h"
+#include "profile/words.h"
 #include "store/line.h"
 
 #define KEYS_MAX 16
 #define PARTS_MAX 8
 #define PART_ENTRIES_MIN 32
 #define TRIES_MAX 4
+#define KINDS_TEXT_MAX 100
 
 /* A segment's lines against the query. */
 struct reading {
@@ -313,6 +315,29 @@ static int choose(struct reading *r, const struct store *store, const struct sto
 	return buf_err(&a->kind) < 0 || buf_err(&a->unit) < 0 ? -ENOMEM : buf_err(&a->by);
 }
 
+/* CPU samples are always there. */
+static int refuse_kind(const struct query *query, const struct store *store, struct why *why)
+{
+	_cleanup_(buf_done) struct buf has = BUF_INIT;
+
+	buf_puts(&has, PROFILE_CPU);
+	for (size_t i = store_len(store); i-- > 0 && has.len < KINDS_TEXT_MAX;) {
+		const struct store_entry *entry = store_entry(store, i);
+
+		for (uint32_t k = 0; in_span(query, entry) && k < entry->kinds_len; k++) {
+			struct segment_kind kind = store_kind(store, entry, k);
+
+			if (!words_listed(buf_text(&has), kind.name))
+				buf_printf(&has, ", %s", kind.name);
+		}
+	}
+	return buf_err(&has) < 0
+		? why_set(why, -ENOMEM, "out of memory")
+		: why_set(why, -ENOENT,
+			  "the store has no values of the kind %s of that time; it has %s",
+			  query->kind, has.data);
+}
+
 /* Stacks can be added up if their first frames have the same labels: those of the newest segment
  * with the labels and the kind of the question; and values if they have the same unit. */
 static int choose_labels(struct reading *r, const struct store *store, struct why *why)
@@ -329,8 +354,7 @@ static int choose_labels(struct reading *r, const struct store *store, struct wh
 		lacks_kind = true;
 	}
 	if (lacks_kind)
-		return why_set(why, -ENOENT, "the store has no values of the kind %s of that time",
-			r->query->kind);
+		return refuse_kind(r->query, store, why);
 	return why_set(why, -ENOENT, "the store has nothing of that time%s",
 		r->query->matches_len > 0 ? " with such labels" : "");
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "profile/kinds.h"
 
 #define HEAD_ROWS 4
 #define WIDE 110 /* columns from which on there is room for more of them */
@@ -33,6 +34,12 @@ static int width(const struct top_table *t)
 static double full(const struct top_table *t)
 {
 	return (t->options->hz ? t->options->hz : (double)NSEC_PER_SEC) * t->options->interval_s;
+}
+
+/* Values are nanoseconds of waiting then. */
+static bool waits(const struct top_table *t)
+{
+	return t->options->hz == 0;
 }
 
 static void put_sum(const struct top_table *t, char *text, size_t size)
@@ -119,14 +126,16 @@ static void draw_path(struct top_table *t)
 
 static void draw_head(struct top_table *t)
 {
-	const char *text = " SELF%  TOTAL%  FUNCTION";
+	const char *share = waits(t) ? " WAIT%" : "  CPU%";
+	char text[80] = " SELF%  TOTAL%  FUNCTION";
 
 	if (t->chain_len > 0)
-		text = "        TOTAL%  CALLER";
+		snprintf(text, sizeof(text), "        TOTAL%%  CALLER");
 	else if (t->tab == TOP_PROCESSES)
-		text = "  CPU%     PID  COMMAND          CONTAINER                HOTTEST FUNCTION";
+		snprintf(text, sizeof(text), "%s     PID  %-17s%-25sHOTTEST FUNCTION", share,
+			"COMMAND", "CONTAINER");
 	else if (t->tab == TOP_CONTAINERS)
-		text = "  CPU%  CONTAINER                                HOTTEST FUNCTION";
+		snprintf(text, sizeof(text), "%s  %-41sHOTTEST FUNCTION", share, "CONTAINER");
 	screen_put(t->screen, 3, 0, width(t), SCREEN_PLAIN, text);
 	screen_bar(t->screen, 3, SCREEN_HEAD);
 }
@@ -173,16 +182,20 @@ static void draw_function(struct top_table *t, int row, const struct ranking_row
 		draw_bar(t, row, shown);
 }
 
-static double cpu_percent(const struct top_table *t, uint64_t samples)
+/* Of one CPU, or of a thread's time. Thousands of threads may wait: columns have room for them. */
+static void put_percent(const struct top_table *t, uint64_t value, char *text, size_t size)
 {
-	return full(t) > 0 ? 100.0 * (double)samples / full(t) : 0;
+	double percent = full(t) > 0 ? 100.0 * (double)value / full(t) : 0;
+
+	snprintf(text, size, "%6.*f", percent < 9999 ? 1 : 0, percent);
 }
 
 static void draw_process(struct top_table *t, int row, const struct ranking_row *r)
 {
-	char text[48];
+	char percent[32], text[48];
 
-	snprintf(text, sizeof(text), "%6.1f %7s", cpu_percent(t, r->total), r->pid);
+	put_percent(t, r->total, percent, sizeof(percent));
+	snprintf(text, sizeof(text), "%s %7s", percent, r->pid);
 	screen_put(t->screen, row, 0, 15, SCREEN_PLAIN, text);
 	screen_put(t->screen, row, 16, 16, SCREEN_BOLD, r->name);
 	screen_put(t->screen, row, 33, 24, SCREEN_PLAIN, r->container);
@@ -193,10 +206,19 @@ static void draw_container(struct top_table *t, int row, const struct ranking_ro
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%6.1f", cpu_percent(t, r->total));
+	put_percent(t, r->total, text, sizeof(text));
 	screen_put(t->screen, row, 0, 7, SCREEN_PLAIN, text);
 	screen_put(t->screen, row, 8, 40, SCREEN_BOLD, r->name);
 	screen_put(t->screen, row, 49, width(t) - 49, style_of(r->hottest), r->hottest);
+}
+
+static const char *none_text(const struct top_table *t)
+{
+	if (waits(t))
+		return t->chain_len > 0 ? "nothing waits in it in this interval"
+					: "nothing waits in this interval";
+	return t->chain_len > 0 ? "no samples of it in this interval"
+				: "no samples in this interval";
 }
 
 static void draw_rows(struct top_table *t)
@@ -223,9 +245,7 @@ static void draw_rows(struct top_table *t)
 	}
 	if (t->rows.len == 0 && t->intervals > 0)
 		screen_put(t->screen, HEAD_ROWS, 0, width(t), SCREEN_DIM,
-			t->filter[0]           ? "no name matches the filter"
-				: t->chain_len ? "no samples of it in this interval"
-					       : "no samples in this interval");
+			t->filter[0] ? "no name matches the filter" : none_text(t));
 }
 
 /* ---- below ----------------------------------------------------------------------------------- */
@@ -235,11 +255,12 @@ static void draw_foot(struct top_table *t)
 	const char *keys = t->chain_len > 0 || t->only_pid || t->only_container
 		? "q quit  Enter callers  Esc back  s sort  Space pause  / filter  h help"
 		: "q quit  Enter open  s sort  Space pause  / filter  Tab view  h help";
-	char text[128];
+	char amount[PROFILE_AMOUNT_MAX], text[128];
 
 	if (t->dropped > 0) {
-		snprintf(text, sizeof(text), "%llu samples left out: too many different stacks",
-			(unsigned long long)t->dropped);
+		snprintf(text, sizeof(text), "%s left out: too many different stacks",
+			profile_amount_text(waits(t) ? PROFILE_NANOSECONDS : PROFILE_SAMPLES,
+				t->dropped, amount));
 		keys = text;
 	}
 	screen_put(t->screen, screen_rows(t->screen) - 1, 0, width(t),
@@ -261,14 +282,23 @@ static void draw_help(struct top_table *t)
 		"h, ?           this",
 		"q              quit",
 		"",
-		"SELF%          share of samples with the function at the leaf",
-		"TOTAL%         share of samples with the function anywhere in the stack",
-		"CPU%           share of one CPU",
-		"_[k] _[j] _[i] kernel, JIT, inlined",
 	};
+	static const char *const columns[2][4] = {
+		{ "SELF%          share of samples with the function at the leaf",
+			"TOTAL%         share of samples with the function anywhere in the stack",
+			"CPU%           share of one CPU", "_[k] _[j] _[i] kernel, JIT, inlined" },
+		{ "SELF%          share of all waiting with the function at the leaf",
+			"TOTAL%         share of all waiting with the function in the stack",
+			"WAIT%          share of one thread's time: 200 is two that only wait",
+			"_[k] _[j] _[i] kernel, JIT, inlined" },
+	};
+	const char *const *of_values = columns[waits(t)];
+	int row = HEAD_ROWS;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		screen_put(t->screen, HEAD_ROWS + (int)i, 2, width(t) - 2, SCREEN_PLAIN, lines[i]);
+		screen_put(t->screen, row++, 2, width(t) - 2, SCREEN_PLAIN, lines[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(columns[0]); i++)
+		screen_put(t->screen, row++, 2, width(t) - 2, SCREEN_PLAIN, of_values[i]);
 }
 
 void top_draw(struct top_table *t)
