@@ -66,8 +66,8 @@ struct keys {
 static void find_keys(
 	const struct profile *p, const struct sink_options *o, bool by, struct keys *keys)
 {
-	*keys = (struct keys){ .idle = profile_key_find(
-				       p, PROFILE_IDLE_KEY, strlen(PROFILE_IDLE_KEY)) };
+	memset(keys, 0, sizeof(*keys));
+	keys->idle = profile_key_find(p, PROFILE_IDLE_KEY, strlen(PROFILE_IDLE_KEY));
 	for (uint32_t i = 0; by && i < o->free_len; i++) {
 		uint32_t key = profile_key_find(p, o->free[i], strlen(o->free[i]));
 
@@ -92,13 +92,12 @@ static void add_labels(struct sink_lost *lost, const struct profile *p,
 		if (key < PROFILE_KEYS || keys->kept[key])
 			continue;
 		any = true;
-		if (key == keys->idle)
-			continue;
-		missed = true;
-		add_name(lost->keys, profile_key_name(p, key), KEYS_SAID_MAX);
+		missed |= key != keys->idle;
+		if (key != keys->idle)
+			add_name(lost->keys, profile_key_name(p, key), KEYS_SAID_MAX);
 	}
-	lost->labels += any ? weight : 0;
-	lost->missed += missed ? weight : 0;
+	lost->labels += any * weight;
+	lost->missed += missed * weight;
 }
 
 void sink_lost_add(struct sink_lost *lost, const struct sink *sink, const struct sink_options *o,
