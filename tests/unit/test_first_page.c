@@ -52,8 +52,8 @@ static struct trap_capture *make_capture(void)
 	trap_begin(&c->trap, FIRED_NS - 2 * NSEC_PER_SEC);
 	trap_feed(&c->trap, &(struct trap_rule){ .below = 1 }, FIRED_NS - NSEC_PER_SEC, 456);
 	trap_feed(&c->trap, &(struct trap_rule){ .below = 1 }, FIRED_NS, 4);
-	c->before = (struct trap_threads){ { 100, 60, 10, 25, 5 }, NSEC_PER_SEC, 14 };
-	c->after = (struct trap_threads){ { 1000, 1, 0, 998, 1 }, NSEC_PER_SEC, 15 };
+	c->before = (struct trap_threads){ { 100, 60, 10, 25, 5, 0 }, NSEC_PER_SEC, 14 };
+	c->after = (struct trap_threads){ { 1000, 1, 0, 998, 1, 0 }, NSEC_PER_SEC, 15 };
 	return c;
 }
 
@@ -182,7 +182,7 @@ static void an_empty_capture_says_why(void **state)
 		"and used next to no CPU: they were blocked for 99.8 % of their time.");
 	has(text, "no function's share changed");
 	free(text);
-	c->after.split = (struct thread_split){ 1000, 1, 900, 98, 1 };
+	c->after.split = (struct thread_split){ 1000, 1, 900, 98, 1, 0 };
 	text = page_of(c, NULL);
 	has(text, "Its threads (15) had no CPU: they waited for one for 90.0 % of their time.");
 	lacks(text, "quota");

@@ -16,13 +16,13 @@ struct row {
 };
 
 /* now, run, delay (ms), voluntary, involuntary, class */
-#define AT(now, run, delay, v, iv, class)                                                   \
-	{                                                                                   \
-		(now) * MS, (run) * MS, (delay) * MS, v, iv, class, true                    \
+#define AT(now, run, delay, v, iv, class)                                  \
+	{                                                                  \
+		(now) * MS, (run)*MS, (delay)*MS, v, iv, class, true, 0, 0 \
 	}
-#define NO_DELAY(now, run, v, iv, class)                                                    \
-	{                                                                                   \
-		(now) * MS, (run) * MS, 0, v, iv, class, false                              \
+#define NO_DELAY(now, run, v, iv, class)                           \
+	{                                                          \
+		(now) * MS, (run)*MS, 0, v, iv, class, false, 0, 0 \
 	}
 
 static const struct row rows[] = {
@@ -75,9 +75,10 @@ static void a_threads_time_is_split_as_its_counters_prove(void **state)
 
 static void counters_that_wrap_are_counters_that_grow(void **state)
 {
-	struct thread_point before = { 0, WRAP, WRAP, UINT64_MAX, UINT64_MAX, THREAD_SLEEPING,
-		true };
-	struct thread_point after = { 1000 * MS, 15 * MS, 25 * MS, 1, 2, THREAD_SLEEPING, true };
+	struct thread_point before = { 0, WRAP, WRAP, UINT64_MAX, UINT64_MAX, THREAD_SLEEPING, true,
+		0, 0 };
+	struct thread_point after = { 1000 * MS, 15 * MS, 25 * MS, 1, 2, THREAD_SLEEPING, true, 0,
+		0 };
 	struct thread_split s;
 
 	(void)state;
@@ -142,9 +143,9 @@ static void starvation_is_a_part_of_the_time_that_a_cpu_was_wanted(void **state)
 {
 	(void)state;
 	assert_true(thread_split_starved_percent(
-			    &(struct thread_split){ 1000, 60, 30, 900, 10 }) == 30);
-	assert_true(thread_split_starved_percent(&(struct thread_split){ 1000, 0, 0, 1000, 0 }) ==
-		0);
+			    &(struct thread_split){ 1000, 60, 30, 900, 10, 0 }) == 30);
+	assert_true(thread_split_starved_percent(
+			    &(struct thread_split){ 1000, 0, 0, 1000, 0, 0 }) == 0);
 }
 
 /* Two threads of one cgroup, at two visits, and then one that came from another cgroup. */
