@@ -40,12 +40,12 @@ struct cfs_bandwidth {
 	u64 throttled_time;
 } CORE;
 
-struct sched_css___numbered {
+struct cgroup_subsys_state___numbered {
 	int id;
 } CORE;
 
 struct task_group___quota {
-	struct sched_css___numbered css;
+	struct cgroup_subsys_state___numbered css;
 	struct task_group___quota *parent;
 	struct cfs_bandwidth cfs_bandwidth;
 } CORE;

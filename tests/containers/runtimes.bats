@@ -235,7 +235,7 @@ host_is_host() {
 	cat "$tmp/ps"
 	for one in 1 2; do
 		had_by "${pids[one]}"
-		cpu=$(sed -nE "s/^podman +web$one-$$ +- +([0-9.]+) +(100.0|99.[0-9])( +[0-9.]+){4} +native +-$/\1/p" "$tmp/ps")
+		cpu=$(sed -nE "s/^podman +web$one-$$ +- +([0-9.]+) +(100.0|99.[0-9])( +[0-9.]+){5} +native +-$/\1/p" "$tmp/ps")
 		# So many per cent for so long: samples as at 100 Hz.
 		fits_cpu "$(awk "BEGIN { print $cpu * $seconds }")" 100 "web$one" 40
 	done

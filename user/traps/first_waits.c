@@ -211,10 +211,17 @@ static int add_waits(struct rows *rows, const struct trap_waits *waits, bool aft
 	return 0;
 }
 
+#define STILL_WEIGHT 1.5 /* of threads that did not move: a stall is sought */
+
+static double weight(const struct row *row)
+{
+	return (row->after + row->before / 1000) * (row->still_ns ? STILL_WEIGHT : 1);
+}
+
 static int by_threads(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	double p = x->after + x->before / 1000, q = y->after + y->before / 1000;
+	double p = weight(x), q = weight(y);
 
 	if (x->idle != y->idle)
 		return x->idle ? 1 : -1;
