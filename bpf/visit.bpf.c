@@ -120,7 +120,7 @@ static __always_inline u64 reader_arrived_ns(void)
 
 /* A visit sees the reader's CPU as it was when the reader got it. A thread whose CPU it took has
  * the same time as the reader; another one, woken since, waited then, and still has that stack. */
-static __always_inline void forget_reader(
+static __noinline void forget_reader(
 	struct visit_record *r, struct task_struct *task, u64 queued_ns)
 {
 	u64 arrived_ns = reader_arrived_ns();
@@ -193,7 +193,7 @@ static __always_inline bool read_thread(
 }
 
 /* A thread that does not run may be moved to another cgroup, and get another name. */
-static __always_inline void read_identity(
+static __noinline void read_identity(
 	struct visit_record *r, struct scratch *s, struct task_struct *task)
 {
 	struct task_struct___counters *counted = (void *)task;
@@ -205,7 +205,7 @@ static __always_inline void read_identity(
 
 /* Epochs are for what ticks meet. User space keeps what stacks of threads that wait refer to, and
  * raises the salt when it could not. */
-static __always_inline u64 mark_of(const struct visit_record *r)
+static __noinline u64 mark_of(const struct visit_record *r)
 {
 	const u64 *comm = (const u64 *)r->comm;
 	u64 mark = mix(mix(stacks_secret, r->start_ns), r->switches);
