@@ -170,6 +170,17 @@ static int move_kind(struct slicer *s, uint32_t kind, uint32_t *to)
 	return profile_string(s->to, unit, &s->to->kinds[*to].unit);
 }
 
+/* Makes the sample one of the other profile; *kind: PROFILE_NO_KIND if it has no room for it. */
+static int move_parts(struct slicer *s, struct profile_sample *sample, uint32_t *kind)
+{
+	int err = move_kind(s, sample->kind, kind);
+
+	if (err < 0 || *kind == PROFILE_NO_KIND)
+		return err;
+	err = move_stack(s, &sample->stack);
+	return err < 0 ? err : move_labels(s, &sample->labels);
+}
+
 /* Its ticks, count of them, over the time up to when it was. */
 static int move_tick(
 	struct slicer *s, const struct profile_tick *tick, uint64_t count, uint64_t since_ns)
@@ -177,16 +188,12 @@ static int move_tick(
 	struct profile_sample sample = s->from->samples.data[tick->sample];
 	uint64_t step_ns = count > 1 ? s->from->kinds[0].period_ns / count : 0;
 	uint32_t kind;
-	int err = move_kind(s, sample.kind, &kind);
+	int err = move_parts(s, &sample, &kind);
 
 	if (err == 0 && kind == PROFILE_NO_KIND) {
 		s->to->ticks_dropped++;
 		return 0;
 	}
-	if (err == 0)
-		err = move_stack(s, &sample.stack);
-	if (err == 0)
-		err = move_labels(s, &sample.labels);
 	for (uint64_t i = count; i-- > 0 && err == 0;) {
 		uint64_t back_ns = i * step_ns;
 		uint64_t at_ns =
@@ -202,16 +209,11 @@ static int move_sample(struct slicer *s, const struct profile_sample *from)
 {
 	struct profile_sample sample = *from;
 	uint32_t kind;
-	int err = move_kind(s, sample.kind, &kind);
+	int err = move_parts(s, &sample, &kind);
 
-	if (err == 0 && kind == PROFILE_NO_KIND)
-		return 0;
-	if (err == 0)
-		err = move_stack(s, &sample.stack);
-	if (err == 0)
-		err = move_labels(s, &sample.labels);
-	return err < 0 ? err
-		       : profile_add_kind(s->to, sample.stack, sample.labels, kind, sample.value);
+	return err < 0 || kind == PROFILE_NO_KIND
+		? err
+		: profile_add_kind(s->to, sample.stack, sample.labels, kind, sample.value);
 }
 
 /* The part of the sample that is a span. */
@@ -220,16 +222,11 @@ static int move_span(
 {
 	struct profile_sample sample = *from;
 	uint32_t kind;
-	int err = move_kind(s, sample.kind, &kind);
+	int err = move_parts(s, &sample, &kind);
 
-	if (err == 0 && kind == PROFILE_NO_KIND)
-		return 0;
-	if (err == 0)
-		err = move_stack(s, &sample.stack);
-	if (err == 0)
-		err = move_labels(s, &sample.labels);
-	return err < 0 ? err
-		       : profile_span(s->to, sample.stack, sample.labels, kind, since_ns, until_ns);
+	return err < 0 || kind == PROFILE_NO_KIND
+		? err
+		: profile_span(s->to, sample.stack, sample.labels, kind, since_ns, until_ns);
 }
 
 static int slicer_init(struct slicer *s, const struct profile *from, struct profile *to)

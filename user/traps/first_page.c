@@ -179,8 +179,7 @@ static void put_threads(const struct trap_capture *c, struct buf *out)
 	if (throttled(a) > 0 || throttled(b) > 0)
 		buf_printf(out,
 			"Its quota of CPU time was used up for %.1f %% of the time before, and "
-			"%.1f %% "
-			"after: it is throttled (all CPUs together).\n",
+			"%.1f %% after: it is throttled (all CPUs together).\n",
 			throttled(a), throttled(b));
 	buf_puts(out,
 		"Runnable threads wait for a CPU, blocked ones for anything else; other is time "

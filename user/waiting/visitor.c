@@ -369,6 +369,11 @@ void visitor_again(struct visitor *v)
 	v->own->bss->visit_salt++;
 }
 
+uint64_t visitor_refused(const struct visitor *v)
+{
+	return v->own->bss->visit_totals.refused;
+}
+
 void visitor_stats(const struct visitor *v, struct visitor_stats *out)
 {
 	const struct visit_totals *totals = (const void *)&v->own->bss->visit_totals;

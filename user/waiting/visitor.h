@@ -50,4 +50,6 @@ typedef int visitor_fn(void *ctx, const struct visit_record *record, const uint6
 int visitor_pass(struct visitor *visitor, visitor_fn *fn, void *ctx);
 void visitor_again(struct visitor *visitor);
 
+/* Stacks that no visit had time for. */
+uint64_t visitor_refused(const struct visitor *visitor);
 void visitor_stats(const struct visitor *visitor, struct visitor_stats *out);

@@ -98,9 +98,11 @@ static struct waiting_row *row_of(
 
 	if (at)
 		return &w->rows.data[*at];
-	w->crowded |= share_refuses(&w->room, account, 1, WAITING_ROWS_MAX);
-	if (share_refuses(&w->room, account, 1, WAITING_ROWS_MAX) ||
-		share_charge(&w->room, account, 1) < 0)
+	if (share_refuses(&w->room, account, 1, WAITING_ROWS_MAX)) {
+		w->crowded = true;
+		return &w->rows.data[0];
+	}
+	if (share_charge(&w->room, account, 1) < 0)
 		return &w->rows.data[0];
 	if (add_row(w, labels, hash, account) == 0)
 		return &w->rows.data[w->rows.len - 1];

@@ -373,12 +373,9 @@ int walls_each(const struct walls *w, walls_fn *fn, void *ctx)
 
 void walls_stats(const struct walls *w, struct walls_stats *out)
 {
-	struct visitor_stats visits = { 0 };
-
 	*out = w ? w->stats : (struct walls_stats){ 0 };
 	if (w)
-		visitor_stats(w->visitor, &visits);
-	out->unwalked = visits.refused;
+		out->unwalked = visitor_refused(w->visitor);
 	if (w && w->apart_ns > 0)
 		out->hz = (double)NSEC_PER_SEC / (double)w->apart_ns;
 }
