@@ -199,7 +199,8 @@ static __noinline void read_identity(
 	struct task_struct___counters *counted = (void *)task;
 
 	r->process_start_ns = BPF_CORE_READ(counted, group_leader, start_boottime);
-	r->cgroup = cgroup_of_other(s->subsys, task);
+	if (meets != FILTER_CGROUP) /* else read_thread has it */
+		r->cgroup = cgroup_of_other(s->subsys, task);
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
 }
 
