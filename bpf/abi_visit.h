@@ -7,6 +7,7 @@
 
 /* Flags beside THREAD_*. */
 #define VISIT_ASIDE 8 /* waits for the reader of the iterator, which took its CPU */
+#define VISIT_RESOURCE 16 /* a struct visit_resource follows */
 #define VISIT_SAME 4 /* has not switched since the last visit: the same stack; no frames follow */
 
 /* Visits give the last of the object ids. */
@@ -17,7 +18,37 @@
 #define VISIT_WALK_NS 60000000ULL
 #define VISIT_THREAD_NS 1000000ULL /* after which a thread's walk ends */
 
-/* Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
+enum resource_kind {
+	RESOURCE_NONE,
+	RESOURCE_INET,  /* address, ports, protocol, asked */
+	RESOURCE_UNIX,  /* text: the path; an abstract one begins with a NUL */
+	RESOURCE_FILE,  /* parts: the ends of the path, innermost first */
+	RESOURCE_FUTEX, /* futex: its address in the process */
+};
+
+#define RESOURCE_PARTS 4
+#define RESOURCE_PART 32 /* bytes, cut; with the NUL */
+
+/* A socket, file or futex for which a thread waits. */
+struct visit_resource {
+	__u8 kind;     /* enum resource_kind */
+	__u8 protocol; /* IPPROTO_* */
+	__u8 v6;       /* address has 16 bytes, and else 4 */
+	__u8 len;      /* of parts; bytes of text, with the NUL that ends it */
+	__u8 more;     /* the path is longer */
+	__u8 asked;    /* the kernel chose the own port for a connection that goes there */
+	__u16 port, own_port; /* the other end's, 0: none */
+	__u16 pad2[3];
+	union {
+		__u8 address[16]; /* of the other end, in the net's byte order */
+		__u64 futex;
+		char text[RESOURCE_PARTS * RESOURCE_PART];
+		char parts[RESOURCE_PARTS][RESOURCE_PART];
+	};
+};
+
+/* Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack;
+ * then a struct visit_resource, with VISIT_RESOURCE.
  * Without frames and without VISIT_SAME the thread has no known stack: it is on a CPU, or there was
  * no time to walk it. */
 struct visit_record {
@@ -49,4 +80,5 @@ struct visit_totals {
 };
 
 _Static_assert(sizeof(struct visit_record) == 104, "visit_record");
+_Static_assert(sizeof(struct visit_resource) == 144, "visit_resource");
 _Static_assert(sizeof(struct visit_totals) == 56, "visit_totals");

@@ -14,19 +14,6 @@
 
 struct file_answer file_answer = {};
 
-/* NULL: the descriptor is not open. */
-static __always_inline struct file *file_of_fd(u64 fd)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
-
-	if (fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
-	return file;
-}
-
 /* The caller's child with this pid, as a number; 0: it has none. Not static, so that the loop is
  * verified once. */
 __noinline u64 file_child(u32 pid)
@@ -62,7 +49,8 @@ SEC("raw_tp")
 int file_ask(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 fd = ctx->args[0], addr = ctx->args[1];
-	struct file *file = addr ? file_of_mapping(addr, (u32)ctx->args[2]) : file_of_fd(fd);
+	struct file *file = addr ? file_of_mapping(addr, (u32)ctx->args[2])
+				 : file_of_fd((void *)bpf_get_current_task(), fd);
 	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 
 	file_answer.found = 0;

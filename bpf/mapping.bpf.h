@@ -13,6 +13,18 @@
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 
+/* NULL: it is not open. No lock is taken: of another task it may be another file by now. */
+static __always_inline struct file *file_of_fd(struct task_struct *task, u64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file;
+}
+
 /* The inode's address is no other's while a process maps the file or user space has it open. The
  * numbers are not enough: a snapshot of a subvolume has them all again, and its owner may write
  * into its files; a user's file system chooses them, and its device's number comes again. */

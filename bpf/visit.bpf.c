@@ -29,6 +29,7 @@ __u64 visited = 0; /* address of the task */
 #include "bpf/pages.bpf.h"
 #include "bpf/cgroup_id.bpf.h"
 #include "bpf/mapping.bpf.h"
+#include "bpf/resource.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/target.bpf.h"
@@ -315,6 +316,8 @@ static __always_inline bool walk_thread(
 		walk_visited(s, task);
 	else if (task->mm)
 		s->end = END_UNREAD;
+	if (r->class == THREAD_SLEEPING || r->class == THREAD_DISK)
+		resource_find(task, &s->saved, user);
 	now = bpf_ktime_get_ns();
 	pass_walk_ns += now - r->now_ns;
 	visit_totals.walk_ns += now - r->now_ns;
@@ -332,6 +335,8 @@ static __always_inline bool walk_thread(
 	r->task = task_id(s);
 	if (r->anon)
 		emit_jit(s);
+	if (r->class == THREAD_SLEEPING || r->class == THREAD_DISK)
+		r->flags |= VISIT_RESOURCE;
 	visit_totals.walked++;
 	if (s->end == END_STACK_READ || s->end == END_UNREAD)
 		visit_totals.unread++;
@@ -353,10 +358,15 @@ static __always_inline int write_frames(
 static __always_inline int write_record(
 	struct seq_file *seq, struct scratch *s, struct visit_record *r)
 {
+	struct visit_resource *w = resource_of();
+
+	if (!w || w->kind == RESOURCE_NONE)
+		r->flags &= ~VISIT_RESOURCE;
 	if (bpf_seq_write(seq, r, sizeof(*r)) ||
-		write_frames(seq, s->kernel.frames, r->kernel_len, STACK_KERNEL_FRAMES_MAX))
+		write_frames(seq, s->kernel.frames, r->kernel_len, STACK_KERNEL_FRAMES_MAX) ||
+		write_frames(seq, s->user.frames, r->user_len, STACK_USER_FRAMES_MAX))
 		return -1;
-	return write_frames(seq, s->user.frames, r->user_len, STACK_USER_FRAMES_MAX);
+	return w && r->flags & VISIT_RESOURCE ? bpf_seq_write(seq, w, sizeof(*w)) : 0;
 }
 
 /* The walk's calls need all of the stack but a little: so little lives here across them. */

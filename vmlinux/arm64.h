@@ -12,6 +12,7 @@ struct user_pt_regs {
 
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	s32 syscallno; /* -1: it entered the kernel otherwise */
 } CORE;
 
 struct bpf_perf_event_data {

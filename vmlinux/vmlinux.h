@@ -116,6 +116,7 @@ struct inode {
 	unsigned long i_ino;
 	const unsigned int i_nlink;
 	u32 i_generation;
+	unsigned short i_mode;
 } CORE;
 
 /* 6.11 and up. */
@@ -141,9 +142,11 @@ struct qstr {
 struct dentry {
 	const struct qstr d_name;
 	struct inode *d_inode;
+	struct dentry *d_parent;
 } CORE;
 
 struct vfsmount {
+	struct dentry *mnt_root;
 	int mnt_flags;
 } CORE;
 
@@ -175,6 +178,8 @@ struct mnt_namespace___numbered {
 } CORE;
 
 struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
 	struct mnt_namespace *mnt_ns;
 } CORE;
@@ -182,6 +187,7 @@ struct mount {
 struct file {
 	struct inode *f_inode;
 	const struct path f_path;
+	void *private_data;
 } CORE;
 
 struct fdtable {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kinds_of_waits.py - a process for each kind of wait that a program can ask the kernel for, named k-KIND. Prints
-`wait KIND STATE` for each, once all have begun, and `ready`. Linux's own numbers are used where Python has no
+`wait KIND STATE` for each, once all have begun, with what it waits for, a regular expression, where a profile is
+to say that, and `ready`. Linux's own numbers are used where Python has no
 function. All end with the first one."""
 import ctypes, fcntl, os, select, signal, socket, struct, sys, tempfile, threading, time
 
@@ -10,9 +11,9 @@ KINDS = {}
 HOME = tempfile.mkdtemp(dir=sys.argv[1] if len(sys.argv) > 1 else None)
 
 
-def waits(state):
+def waits(state, resource=''):
     def note(function):
-        KINDS[function.__name__.replace('_', '-')] = state, function
+        KINDS[function.__name__.replace('_', '-')] = state, resource, function
         return function
     return note
 
@@ -44,27 +45,27 @@ def helper():
     return begin('helper', signal.pause)
 
 
-@waits('[blocked on socket]')
+@waits('[blocked on socket]', r'tcp 127[.]0[.]0[.]1:[0-9]+')
 def tcp_recv():
     client, *rest = connected()
     client.recv(1)
 
 
-@waits('[blocked on socket]')
+@waits('[blocked on socket]', r'tcp 127[.]0[.]0[.]1:[0-9]+')
 def tcp_recv_limit():
     client, *rest = connected()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 600, 0))
     client.recv(1)
 
 
-@waits('[blocked on socket]')
+@waits('[blocked on socket]', r'tcp 127[.]0[.]0[.]1:[0-9]+')
 def tcp_send():
     client, *rest = connected()
     while True:
         client.send(bytes(65536))
 
 
-@waits('[blocked on socket]')
+@waits('[blocked on socket]', r'tcp 127[.]0[.]0[.]1:[0-9]+')
 def tcp_connect():
     listener = socket.create_server(('127.0.0.1', 0), backlog=0)
     kept = [socket.socket() for _ in range(4)]
@@ -72,12 +73,12 @@ def tcp_connect():
         client.connect(listener.getsockname())
 
 
-@waits('[blocked on accept]')
+@waits('[blocked on accept]', r'tcp :[0-9]+')
 def tcp_accept():
     socket.create_server(('127.0.0.1', 0)).accept()
 
 
-@waits('[blocked on accept]')
+@waits('[blocked on accept]', r'unix /.*/accept-[0-9]+')
 def unix_accept():
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path('accept'))
@@ -110,11 +111,84 @@ def unix_send():
         pair[0].send(bytes(65536))
 
 
-@waits('[blocked on socket]')
+@waits('[blocked on socket]', r'udp :[0-9]+')
 def udp_recv():
     one = socket.socket(type=socket.SOCK_DGRAM)
     one.bind(('127.0.0.1', 0))
     one.recv(1)
+
+
+@waits('[blocked on socket]', 'tcp 127[.]0[.]0[.]1:2[0-9]+')
+def tcp_low_port():
+    for port in range(20000, 29999):
+        try:
+            listener = socket.create_server(('127.0.0.1', port))
+        except OSError:
+            continue
+        client = socket.create_connection(('127.0.0.1', port))
+        client.recv(1)
+
+
+@waits('[blocked on socket]', 'tcp :2[0-9]+')
+def tcp_served():
+    for port in range(20000, 29999):
+        try:
+            listener = socket.create_server(('127.0.0.1', port))
+        except OSError:
+            continue
+        client = socket.create_connection(('127.0.0.1', port))
+        listener.accept()[0].recv(1)
+
+
+@waits('[blocked on socket]', 'tcp .::1.:[0-9]+')
+def tcp_v6():
+    listener = socket.create_server(('::1', 0), family=socket.AF_INET6)
+    client = socket.create_connection(listener.getsockname()[:2])
+    client.recv(1)
+
+
+@waits('[blocked on socket]', 'unix /.*/named-[0-9]+')
+def unix_named():
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path('named'))
+    listener.listen()
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(path('named'))
+    client.recv(1)
+
+
+@waits('[blocked on socket]', 'unix @stoker-[0-9]+')
+def unix_abstract():
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f'\0stoker-{os.getpid()}')
+    listener.listen()
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(listener.getsockname())
+    client.recv(1)
+
+
+@waits('[blocked on poll]', 'tcp 127[.]0[.]0[.]1:[0-9]+')
+def poll_socket():
+    client, *rest = connected()
+    poll = select.poll()
+    poll.register(client, select.POLLIN)
+    poll.poll()
+
+
+@waits('[blocked on pipe]', 'file .*/named-fifo-[0-9]+')
+def fifo_read():
+    os.mkfifo(path('named-fifo'))
+    os.read(os.open(path('named-fifo'), os.O_RDWR), 1)
+
+
+@waits('[blocked on file lock]', 'file [.][.][.]/x{31}/c/d/deep-[0-9]+')
+def flock_deep():
+    home = os.path.join(HOME, 'a', 'x' * 40, 'c', 'd')
+    os.makedirs(home)
+    name = os.path.join(home, f'deep-{os.getpid()}')
+    kept = open(name, 'w')
+    fcntl.flock(kept, fcntl.LOCK_EX)
+    fcntl.flock(open(name, 'w'), fcntl.LOCK_EX)
 
 
 @waits('[blocked on socket]')
@@ -198,7 +272,7 @@ def fifo_open():
     open(path('fifo'))
 
 
-@waits('[blocked on futex]')
+@waits('[blocked on futex]', r'futex 0x[0-9a-f]+')
 def futex():
     lock = threading.Lock()
     lock.acquire()
@@ -245,14 +319,14 @@ def wait_id():
     os.waitid(os.P_PID, helper(), os.WEXITED)
 
 
-@waits('[blocked on file lock]')
+@waits('[blocked on file lock]', r'file .*/flock-[0-9]+')
 def flock():
     kept = open(path('flock'), 'w')
     fcntl.flock(kept, fcntl.LOCK_EX)
     fcntl.flock(open(path('flock'), 'w'), fcntl.LOCK_EX)
 
 
-@waits('[blocked on file lock]')
+@waits('[blocked on file lock]', r'file .*/record-[0-9]+')
 def record_lock():
     name = path('record')
     kept = open(name, 'w')
@@ -298,13 +372,13 @@ def settled(pids):
     return all(state_of(pid) in 'SDTZ' for pid in pids)
 
 
-pids = [begin(name, function) for name, (_, function) in KINDS.items()]
+pids = [begin(name, function) for name, (*_, function) in KINDS.items()]
 for still in range(5):
     while not settled(pids):
         time.sleep(0.05)
     time.sleep(0.1)
-for name, (state, _) in KINDS.items():
-    print('wait', f'k-{name}'[:15], state)
+for name, (state, resource, _) in KINDS.items():
+    print('wait', f'k-{name}'[:15], state.replace(' ', '_'), resource)
 print('ready', flush=True)
 for pid in pids:
     os.waitpid(pid, 0)

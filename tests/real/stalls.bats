@@ -18,13 +18,13 @@ stall() {
 	recorder_of[$1]=$pid
 }
 
-# names NAME STATE FUNCTION: the first place where its threads waited.
+# names NAME STATE FUNCTION [RESOURCE]: the first place where its threads waited.
 names() {
 	local page
 	wait "${recorder_of[$1]}"
 	page=$(find "$tmp/$1" -name first.txt)
 	sed -n '/^Where its threads waited/,/^$/p' "$page" | sed -n '2,3p' | tee "$tmp/place"
-	grep -E "> +[0-9.]+  \\[$2\\] in $3, [0-9]+ thread" "$tmp/place" || {
+	grep -E "> +[0-9.]+  \\[$2\\] in $3${4:+, for $4}, [0-9]+ thread" "$tmp/place" || {
 		cat "$page"
 		return 1
 	}
@@ -44,8 +44,8 @@ names() {
 	asks=(--jit)
 	stall coreclr "${command[@]}" 200
 	names lock '(sleeping|blocked on futex)' Stalled.ledgerEntry
-	names socket '(blocked on poll|blocked on socket)' Stalled.priceOf
-	names pool 'blocked on poll' stalled:stock_of
+	names socket '(blocked on poll|blocked on socket)' Stalled.priceOf 'tcp \[?[0-9a-f.:]+\]?:[0-9]+'
+	names pool 'blocked on poll' stalled:stock_of 'tcp 127[.]0[.]0[.]1:[0-9]+'
 	names loop '(sleeping|blocked.*)' stalled:rates_of
 	names node 'blocked on futex' '.*templateOf.*'
 	names coreclr 'blocked on futex' '.*Stalling.Ledger.*BalanceOf.*'

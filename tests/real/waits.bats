@@ -46,17 +46,18 @@ judge() {
 	judge '^(Waiting|java\.|jdk\.)' 's/\$\$Lambda[^.]*\.run/$$Lambda.run/g'
 }
 
-@test "each kind of wait that a program can ask for has its state" {
+@test "each kind of wait that a program can ask for has its state, and says what it waits for" {
 	need "$python"
-	local kind state
+	local kind state resource said
 	start "$python" "$real/kinds_of_waits.py" "$tmp"
 	wait_until 30 says ready "$out"
 	"$stoker" record -q -a -d 2 -e wall --by comm -o "$tmp/f"
-	sed -nE 's/^(k-[^;]*);.*;(\[[^;]*\]) [0-9]+$/\1 \2/p' "$tmp/f" | sort -u >"$tmp/states"
-	[ "$(grep -c '^wait' "$out")" -ge 35 ]
-	while read -r _ kind state; do
-		grep -qxF "$kind $state" "$tmp/states" || {
-			echo "$kind is not $state"
+	[ "$(grep -c '^wait' "$out")" -ge 43 ]
+	while read -r _ kind state resource; do
+		state=${state//_/ }
+		said="^$kind;.*${resource:+;\\[waits for $resource\\]};\\[${state:1:-1}\\] [0-9]+$"
+		grep -Eq -- "$said" "$tmp/f" && { [ -n "$resource" ] || ! grep -q "^$kind;.*;\[waits for" "$tmp/f"; } || {
+			echo "$kind is not $state${resource:+, for $resource}"
 			grep "^$kind;" "$tmp/f" || cat "$out"
 			return 1
 		}

@@ -93,13 +93,13 @@ static void set_half(
 }
 
 static int count_thread(void *ctx, const struct visit_record *r, const uint64_t *kernel,
-	const uint64_t *user)
+	const uint64_t *user, const struct visit_resource *waits_for)
 {
 	struct thread **at = &threads[r->tid % THREADS];
 	struct count_key key;
 	int err = 0;
 
-	(void)ctx;
+	(void)ctx, (void)waits_for;
 	if (r->class == THREAD_RUNNING)
 		return 0;
 	if (!*at)

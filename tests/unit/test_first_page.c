@@ -247,6 +247,16 @@ static void waits_are_counted_in_threads_by_the_function_of_the_program_that_has
 			tid, false, 9);
 	add_wait(&c->waits_after, "[blocked on futex]|libc.so.6/futex|worker", 4, true, 10);
 	add_wait(&c->waits_after, "[blocked on futex]|app/evil\n\033[2J|app/main", 5, false, 10);
+	for (int32_t tid = 6; tid <= 7; tid++)
+		add_wait(&c->waits_after,
+			tid == 6 ? "[blocked on socket]|[waits for tcp 10.0.0.7:5432]|ask_db"
+				 : "[blocked on socket]|[waits for unix a\033b]|ask_db",
+			tid, false, 2);
+	for (int32_t tid = 8; tid <= 9; tid++)
+		add_wait(&c->waits_after,
+			tid == 8 ? "[blocked on futex]|[waits for futex 0x10]|leaked"
+				 : "[blocked on futex]|[waits for futex 0x20]|leaked",
+			tid, false, 1);
 	assert_int_equal(hash_put(&c->waits_after.still, 5, 7 * NSEC_PER_SEC), 0);
 	text = page_of(c, NULL);
 	has(text,
@@ -255,6 +265,11 @@ static void waits_are_counted_in_threads_by_the_function_of_the_program_that_has
 		"      java.net.Socket.read < Shop.ask < Shop.run\n"
 		"     0.00 ->    1.00  [blocked on futex] in evil??[2J, 1 thread, 7 s without a "
 		"CPU\n");
+	has(text,
+		"     0.00 ->    0.20  [blocked on socket] in ask_db, for tcp 10.0.0.7:5432, 1 "
+		"thread\n      ask_db\n");
+	has(text, "[blocked on socket] in ask_db, for unix a?b, 1 thread\n");
+	has(text, "     0.00 ->    0.20  [blocked on futex] in leaked, 2 threads\n");
 	has(text,
 		"Waiting for work, as it seems: threads on average, before -> after\n"
 		"     0.00 ->    1.00  [blocked on futex] in worker, 1 thread\n");

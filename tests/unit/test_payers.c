@@ -139,6 +139,8 @@ static void each_container_that_runs_a_file_pays_for_it(void **state)
 	assert_int_equal(is_ready(1) + is_ready(2) + is_ready(3), 2);
 }
 
+static const struct tally_wait wait = { .class = THREAD_SLEEPING, .visits = 1, .wait_ns = 5 };
+
 /* Ticks of long ago met both files; a thread waits in the second one. */
 static void a_file_in_which_threads_wait_is_in_use(void **state)
 {
@@ -151,7 +153,7 @@ static void a_file_in_which_threads_wait_is_in_use(void **state)
 	tick(VICTIM, 0, 1);
 	tick(VICTIM, 1, 1);
 	*made->maps.second = 1000;
-	assert_int_equal(tally_wait(&tally, &key, THREAD_SLEEPING, 1, 5, 0), 0);
+	assert_int_equal(tally_wait(&tally, &key, &wait), 0);
 	payers_charge(containers, &tally, publish, NULL);
 	assert_int_not_equal(publish_used(publish, &idle), 1000);
 	assert_int_equal(publish_used(publish, &waited), 1000);
@@ -176,7 +178,7 @@ static void a_file_that_goes_while_threads_wait_in_it_is_counted(void **state)
 	for (uint32_t file = 0; file < 2; file++)
 		assert_int_equal(put(file), 0);
 	tick(VICTIM, 1, 1);
-	assert_int_equal(tally_wait(&tally, &key, THREAD_SLEEPING, 1, 5, 0), 0);
+	assert_int_equal(tally_wait(&tally, &key, &wait), 0);
 	payers_charge(containers, &tally, publish, NULL);
 	publish_drop(publish, &objects[0], 1);
 	assert_int_equal(publish_waited_gone(publish), 0);

@@ -145,14 +145,25 @@ static void who_waits_for_work_is_idle_and_who_waits_for_an_answer_is_not(void *
 
 		while (len < ARRAY_SIZE(rows[i].frames) && rows[i].frames[len].name)
 			len++;
-		if (wait_is_idle(rows[i].state, rows[i].frames, len) != rows[i].idle)
+		if (wait_is_idle(rows[i].state, false, rows[i].frames, len) != rows[i].idle)
 			fail_msg("row %zu: %s in %s", i, rows[i].state, rows[i].frames[0].name);
 	}
+}
+
+static void who_polls_the_one_whom_it_asked_is_not_idle(void **state)
+{
+	static const struct wait_frame frames[] = { OF("__poll"), OF("app+0x1234") };
+
+	(void)state;
+	assert_true(wait_is_idle(PROFILE_BLOCKED_POLL, false, frames, 2));
+	assert_false(wait_is_idle(PROFILE_BLOCKED_POLL, true, frames, 2));
+	assert_true(wait_is_idle(PROFILE_BLOCKED_EPOLL, true, frames, 2));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_polls_the_one_whom_it_asked_is_not_idle),
 		cmocka_unit_test(the_functions_of_a_wait_say_its_state),
 		cmocka_unit_test(every_state_is_a_mark_that_no_code_can_have_for_a_name),
 		cmocka_unit_test(who_waits_for_work_is_idle_and_who_waits_for_an_answer_is_not),

@@ -28,7 +28,6 @@
 #include "files/processes.h"
 #include "files/row_wishes.h"
 #include "agent/upkeep.h"
-#include "agent/wall.h"
 #include "agent/waits.h"
 #include "sampler/places.h"
 #include "sampler/warnings.h"
@@ -37,7 +36,7 @@
 #include "unwind/publish.h"
 #include "containers/inquiry.h"
 #include "waiting/waiting.h"
-#include "waiting/walls.h"
+#include "waiting/wall_kind.h"
 #include "client/opener_call.h"
 
 #define EXECS_MAX 4096
@@ -268,10 +267,10 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 			&agent->waiting, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
 	agent->wait_kernel = options->sampler.kernel;
-	return err == 0 && options->wall_hz ? wall_open(options, agent->sampler, &agent->tally,
-						      agent->containers, &agent->warnings,
-						      &agent->walls, why)
-					    : err;
+	return err == 0 && options->walls.hz ? wall_open(&options->walls, agent->sampler,
+						       &agent->tally, agent->containers,
+						       &agent->warnings, &agent->walls, why)
+					     : err;
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)

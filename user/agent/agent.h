@@ -11,6 +11,7 @@
 #include "agent/account.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
+#include "waiting/walls.h"
 
 struct evidence;
 struct tick_limits;
@@ -32,10 +33,7 @@ struct agent_options {
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
 	struct evidence *evidence;    /* the caller's, gets each process; NULL: none is kept */
 	bool waiting, waiting_processes; /* split threads' time (waiting/waiting.h); by process */
-	uint32_t wall_hz;             /* visits to threads that wait (waiting/walls.h); 0: none */
-	uint32_t wall_part;           /* 0: WALLS_CAPTURE_PART */
-	uint64_t wall_spans_ns;       /* profiles have spans of waits, so long each; 0: none */
-	bool wall_optional;           /* where there can be none, a warning says so */
+	struct walls_options walls;   /* visits to threads that wait; hz 0: none */
 	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };
 

@@ -5,6 +5,7 @@
 #include "agent/fill.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/guess.h"
@@ -13,6 +14,7 @@
 #include "containers/payers.h"
 #include "files/processes.h"
 #include "profile/fit.h"
+#include "waiting/resource.h"
 #include "waiting/wait_state.h"
 
 #define CALLS_PART 4 /* of the time for names: checks of calls have no more */
@@ -296,42 +298,67 @@ static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *le
 	return put_mark(fill, PROFILE_TRUNCATED, len);
 }
 
-/* The state of a thread that waits, before the frames that it has: so far those of the kernel. */
-static int put_state(
-	struct fill *fill, const struct tally_count *c, uint32_t len, const char **state)
+/* The text of a socket, file or futex for which a thread waits; NULL: unknown. */
+static const char *resource_of(const struct fill *fill, const struct tally_count *c)
 {
-	const struct profile *p = fill->profile;
-	const char *functions[WAIT_FUNCTIONS];
-	uint32_t first = 0, n = 0;
-
-	for (; n < WAIT_FUNCTIONS && n + 1 < len; n++)
-		functions[n] = profile_text(p, p->frames.data[fill->frames[n + 1]].name);
-	*state = wait_state(c->class, functions, n);
-	return put_mark(fill, *state, &first);
+	return c->waits_for ? (const char *)fill->tally->stacks.data[c->waits_for - 1].frames
+			    : NULL;
 }
 
-static bool is_idle(const struct fill *fill, const char *state, uint32_t len)
+/* The state of a thread that waits, and what it waits for, at the place before the frames that it
+ * has: so far those of the kernel. */
+static int put_state(struct fill *fill, const struct tally_count *c, uint32_t first, uint32_t len,
+	const char **state)
+{
+	const char *functions[WAIT_FUNCTIONS], *resource = resource_of(fill, c);
+	char text[RESOURCE_TEXT_MAX + sizeof(PROFILE_WAITS_FOR)];
+	const struct profile *p = fill->profile;
+	uint32_t at = 0, n = 0;
+	int err;
+
+	for (; n < WAIT_FUNCTIONS && first + n < len; n++)
+		functions[n] = profile_text(p, p->frames.data[fill->frames[first + n]].name);
+	*state = wait_state(c->class, functions, n);
+	err = put_mark(fill, *state, &at);
+	if (err == 0 && resource) {
+		snprintf(text, sizeof(text), PROFILE_WAITS_FOR "%s]", resource);
+		err = put_mark(fill, text, &at);
+	}
+	return err;
+}
+
+static bool is_idle(const struct fill *fill, const struct tally_count *c, const char *state,
+	uint32_t first, uint32_t len)
 {
 	const struct profile *p = fill->profile;
 	struct wait_frame frames[STACK_USER_FRAMES_MAX];
+	const char *resource = resource_of(fill, c);
 	size_t n = 0;
 
-	for (uint32_t i = 1; i < len && n < ARRAY_SIZE(frames); i++) {
+	for (uint32_t i = first; i < len && n < ARRAY_SIZE(frames); i++) {
 		const struct profile_frame *frame = &p->frames.data[fill->frames[i]];
 
 		if (frame->class != PROFILE_KERNEL && frame->class != PROFILE_MARK)
 			frames[n++] = (struct wait_frame){ profile_text(p, frame->name),
 				frame->class != PROFILE_NATIVE };
 	}
-	return wait_is_idle(state, frames, n);
+	return wait_is_idle(state, resource && resource_is_peer(resource), frames, n);
+}
+
+static void drop_resource(struct fill *fill, uint32_t *len)
+{
+	*len -= 1;
+	memmove(fill->frames + 1, fill->frames + 2, (*len - 1) * sizeof(*fill->frames));
 }
 
 /* The count's stack and labels in the profile; nothing is added up yet. */
 static int fill_sample(
 	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
 {
-	uint32_t len = c->wait_ns != 0; /* the state comes first */
+	/* The state comes first, and what the thread waits for. */
+	uint32_t first = (c->wait_ns != 0) + (c->waits_for != 0), len = first;
 	const char *state = NULL;
+	bool idle = false;
 	int err = 0;
 
 	if (c->kernel) {
@@ -342,17 +369,20 @@ static int fill_sample(
 			err = put_half(fill, c, c->kernel - 1, 0, kernel->frames_len, &len);
 	}
 	if (err == 0 && c->wait_ns)
-		err = put_state(fill, c, len, &state);
+		err = put_state(fill, c, first, len, &state);
 	if (state && !fill->wait_kernel)
-		len = 1;
+		len = first;
 	if (err == 0 && c->user)
 		err = want_places(fill, c->task, c->user - 1);
 	if (err == 0 && c->user)
 		err = put_user(fill, c, &len);
+	if (err == 0 && state)
+		idle = is_idle(fill, c, state, first, len);
+	if (idle && c->waits_for && resource_is_futex(resource_of(fill, c)))
+		drop_resource(fill, &len); /* each thread of a pool has one of its own */
 	if (err == 0)
 		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
-	return err < 0 ? err
-		       : put_labels(fill, c, state && is_idle(fill, state, len), &sample->labels);
+	return err < 0 ? err : put_labels(fill, c, idle, &sample->labels);
 }
 
 static int fill_counts(struct fill *fill)

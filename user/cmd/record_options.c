@@ -15,6 +15,7 @@
 #include "base/library.h"
 #include "base/own.h"
 #include "cmd/options.h"
+#include "cmd/record_when.h"
 #include "cmd/sources.h"
 #include "cmd/target_options.h"
 #include "files/language_files.h"
@@ -380,14 +381,16 @@ static void set_defaults(struct record_options *o)
 		o->debuginfod = servers_of_environment();
 	else if (o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
 		o->debuginfod = NULL;
-	if (!o->sources.cpu && !o->sources.wall_hz)
+	if (!o->sources.cpu && !o->sources.walls.hz)
 		o->sources.cpu = true;
-	if (o->when && !o->sources.wall_hz) {
-		o->sources.wall_hz = WHEN_WALL_HZ;
-		o->sources.wall_optional = true;
+	if (o->when && !o->sources.walls.hz) {
+		sources_put_walls(&o->sources, WHEN_WALL_HZ);
+		o->sources.walls.optional = true;
 	}
 	if (!o->user && !o->kernel)
 		o->user = o->kernel = true;
+	o->sources.walls.user = o->user;
+	o->sources.walls.spans_ns = o->when ? RECORD_WHEN_SPANS_NS : 0;
 	if (!o->sink_format)
 		o->sink_format = sink_for_path(o->output);
 	if (!o->sink_format)

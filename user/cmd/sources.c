@@ -24,15 +24,22 @@ static int set_cpu(struct sources *sources, const char *value, struct why *why)
 	return 0;
 }
 
+void sources_put_walls(struct sources *sources, uint32_t hz)
+{
+	sources->walls = (struct walls_options){
+		.hz = hz, .part = WALLS_CAPTURE_PART, .user = true, .futexes = true
+	};
+}
+
 static int set_wall(struct sources *sources, const char *value, struct why *why)
 {
 	uint64_t hz = SOURCES_WALL_HZ;
 	int err = value ? options_number("-e wall", value, 1, WALLS_HZ_MAX, &hz, why) : 0;
 
-	if (err == 0 && sources->wall_hz)
+	if (err == 0 && sources->walls.hz)
 		return why_set(why, -EINVAL, "-e: wall is named twice");
 	if (err == 0)
-		sources->wall_hz = (uint32_t)hz;
+		sources_put_walls(sources, (uint32_t)hz);
 	return err;
 }
 

@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "waiting/walls.h"
 
 #define SOURCES_WALL_HZ 20
 
 struct sources {
 	bool cpu;         /* ticks of CPU clocks, at -F */
-	uint32_t wall_hz; /* visits to threads that wait; 0: none */
-	bool wall_optional; /* nobody asked for them */
+	struct walls_options walls; /* visits to threads that wait; hz 0: none */
 };
 
+void sources_put_walls(struct sources *sources, uint32_t hz);
 /* Adds those of the text. -EINVAL with why: a source or value is none, or is named twice. */
 int sources_add(struct sources *sources, const char *text, struct why *why);

@@ -114,10 +114,10 @@ static int take_source(struct top *top, const char *arg, struct why *why)
 
 	if (err < 0)
 		return err;
-	if (sources.cpu && sources.wall_hz)
+	if (sources.cpu && sources.walls.hz)
 		return why_set(why, -EINVAL, "-e %s: a table is of one of them", arg);
 	top->sources_given = true;
-	top->waits = sources.wall_hz > 0;
+	top->waits = sources.walls.hz > 0;
 	return pass_on(top, 'e', arg, why);
 }
 

@@ -36,7 +36,6 @@
 #include "containers/tick_limits.h"
 #include "traps/trapper.h"
 #include "sink/sink.h"
-#include "waiting/walls.h"
 
 /* For all that is still to be written; the rest of DAEMON_END_NS is for our own end. */
 #define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
@@ -420,10 +419,13 @@ static int open_agent(struct daemon *d, struct why *why)
 			.memory_bytes = d->config.memory_bytes,
 			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},
-		.wall_hz = (uint32_t)d->config.wall_hz,
-		.wall_part = WALLS_DAEMON_PART,
-		.wall_spans_ns = with_traps ? WALL_SPANS_NS : 0,
-		.wall_optional = true,
+		.walls = {
+			.hz = (uint32_t)d->config.wall_hz,
+			.part = WALLS_DAEMON_PART,
+			.user = true,
+			.spans_ns = with_traps ? WALL_SPANS_NS : 0,
+			.optional = true,
+		},
 		.waiting = true,
 		.waiting_processes = rules_of_processes(&d->config.traps),
 		.demangle = true,

@@ -26,7 +26,10 @@
 #define PROFILE_BLOCKED_DISK "[blocked on disk]"
 #define PROFILE_BLOCKED_FILE_LOCK "[blocked on file lock]"
 
-/* For lists. */
+/* Below that: what it waits for, up to a bracket. */
+#define PROFILE_WAITS_FOR "[waits for "
+
+/* For lists: those with a name of their own. */
 #define PROFILE_MARKS                                                                   \
 	PROFILE_TRUNCATED, PROFILE_GUESSED, PROFILE_LEFT_OUT, PROFILE_NAMES_LEFT_OUT,   \
 		PROFILE_RUNNABLE, PROFILE_THROTTLED, PROFILE_STOPPED, PROFILE_SLEEPING, \

@@ -246,7 +246,8 @@ bool profile_is_mark(const char *name, size_t len)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (len == strlen(marks[i]) && memcmp(name, marks[i], len) == 0)
 			return true;
-	return false;
+	return len > strlen(PROFILE_WAITS_FOR) && name[len - 1] == ']' &&
+		memcmp(name, PROFILE_WAITS_FOR, strlen(PROFILE_WAITS_FOR)) == 0;
 }
 
 const char *profile_text(const struct profile *p, uint32_t string)

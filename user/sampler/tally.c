@@ -205,18 +205,21 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 	return 0;
 }
 
-int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, uint64_t visits,
-	uint64_t wait_ns, uint64_t until_ns)
+int tally_wait(struct tally *tally, const struct count_key *key, const struct tally_wait *wait)
 {
-	int err = tally_count(tally, key, visits);
 	struct tally_count *c;
+	uint32_t waits_for;
+	int err = find_stack(tally, wait->waits_for, &waits_for);
 
+	if (err == 0)
+		err = tally_count(tally, key, wait->visits);
 	if (err < 0)
 		return err;
 	c = &tally->counts.data[tally->counts.len - 1];
-	c->wait_ns = wait_ns;
-	c->until_ns = until_ns;
-	c->class = class;
+	c->waits_for = waits_for;
+	c->wait_ns = wait->wait_ns;
+	c->until_ns = wait->until_ns;
+	c->class = wait->class;
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct tally_code {
 
 struct tally_count {
 	uint32_t user, kernel; /* index of a stack + 1; 0: none */
+	uint32_t waits_for;    /* likewise: of one whose frames are a text with a NUL, of a wait */
 	uint32_t task;
 	uint32_t cpu; /* + 1; 0: not kept */
 	uint64_t count;   /* ticks; of a wait: visits */
@@ -53,6 +54,13 @@ struct tally_count {
 	uint64_t wait_ns; /* 0: it is of ticks */
 	uint64_t until_ns; /* end of the wait, if it is one without a pause; 0: unknown */
 	uint8_t class;    /* enum thread_class, of a wait */
+};
+
+struct tally_wait {
+	uint64_t waits_for; /* hash of a stack whose frames are a text; 0: unknown */
+	uint64_t visits, wait_ns; /* > 0 */
+	uint64_t until_ns;  /* CLOCK_MONOTONIC, or 0 */
+	uint8_t class;      /* enum thread_class */
 };
 
 struct tally {
@@ -88,10 +96,9 @@ const struct task_key *tally_task_key(const struct tally *tally, uint32_t id);
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
 /* The same without ticks: ticks with this id come later or came before. */
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
-/* Time that a thread waited in a stack, in so many visits. wait_ns > 0; until_ns: CLOCK_MONOTONIC,
- * or 0. */
-int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, uint64_t visits,
-	uint64_t wait_ns, uint64_t until_ns);
+/* Time that a thread waited in a stack. -ENOENT: as tally_count. */
+int tally_wait(
+	struct tally *tally, const struct count_key *key, const struct tally_wait *wait);
 /* The same for one tick, at its time. */
 int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
 /* So long took the ticks of the count that one of these functions added last. */

@@ -4,6 +4,7 @@
 #include "traps/first_waits.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "waiting/resource.h"
 
 #define ROWS 8 /* shown at most; and of idle threads */
 #define ROWS_IDLE 3
@@ -20,8 +22,10 @@
 #define THREADS_MIN .005
 
 struct row {
-	size_t text, len;        /* of the stack, in texts */
+	size_t text, stack, end; /* in texts: the row's, from where on its stack's */
 	const char *state, *own; /* a profile's; own "": none is the program's own */
+	const char *waits_for;   /* likewise, without the mark's bracket; "": unknown */
+	int waits_for_len;
 	bool idle;
 	double before, after; /* threads on average */
 	uint32_t threads;     /* different ones, at any time */
@@ -120,6 +124,27 @@ static const char *state_of(const struct profile *p, uint32_t stack)
 	return frame->class == PROFILE_MARK ? profile_text(p, frame->name) : "";
 }
 
+/* The text in the mark. */
+static void note_resource(const struct profile *p, uint32_t stack, struct row *row)
+{
+	const struct profile_frame *frame;
+	size_t words = strlen(PROFILE_WAITS_FOR);
+	const char *name;
+
+	row->waits_for = "";
+	if (p->stacks.data[stack].len < 2)
+		return;
+	frame = profile_stack_frame(p, stack, 1);
+	name = profile_text(p, frame->name);
+	if (frame->class != PROFILE_MARK || strncmp(name, PROFILE_WAITS_FOR, words) != 0)
+		return;
+	/* Threads that leaked may each have one of its own. */
+	if (resource_is_futex(name + words))
+		return;
+	row->waits_for = name + words;
+	row->waits_for_len = (int)strlen(name + words) - 1;
+}
+
 /* ---- grouping -------------------------------------------------------------------------------- */
 
 /* The row of such a stack. -ENOSPC: there are ROWS_MAX others; -ENOMEM. */
@@ -134,12 +159,15 @@ static int find_row(
 	uint64_t hash;
 	struct row *slot;
 
-	buf_printf(&rows->texts, "%d%s ", row.idle, row.state);
+	note_resource(p, s->stack, &row);
+	buf_printf(&rows->texts, "%d%s %.*s ", row.idle, row.state, row.waits_for_len,
+		row.waits_for);
+	row.stack = rows->texts.len;
 	put_stack(p, s->stack, &rows->texts, &row.own);
 	if (buf_err(&rows->texts) < 0)
 		return -ENOMEM;
-	row.len = rows->texts.len - row.text;
-	hash = hash_bytes(rows->texts.data + row.text, row.len);
+	row.end = rows->texts.len;
+	hash = hash_bytes(rows->texts.data + row.text, row.end - row.text);
 	known = hash_find(&rows->by_text, hash);
 	if (known) {
 		rows->texts.len = row.text;
@@ -271,6 +299,8 @@ static void put_wrapped(const char *text, size_t len, struct buf *out)
 static void put_row(const struct rows *rows, const struct row *row, const struct profile *earlier,
 	struct buf *out)
 {
+	char waits_for[RESOURCE_TEXT_MAX];
+
 	buf_printf(out, "  %7.2f -> %7.2f", row->before, row->after);
 	if (earlier && *row->own)
 		buf_printf(out, "  (%.2f)", earlier_threads(earlier, row));
@@ -279,14 +309,17 @@ static void put_row(const struct rows *rows, const struct row *row, const struct
 		buf_puts(out, " in ");
 		utf8_put_clean(out, row->own);
 	}
+	if (*row->waits_for) {
+		snprintf(waits_for, sizeof(waits_for), "%.*s", row->waits_for_len, row->waits_for);
+		buf_puts(out, ", for ");
+		utf8_put_clean(out, waits_for);
+	}
 	buf_printf(out, ", %u thread%s", row->threads, row->threads == 1 ? "" : "s");
 	if (row->still_ns > 0)
 		buf_printf(out, ", %.0f s without a CPU%s", (double)row->still_ns / 1e9,
 			row->threads == 1 ? "" : " at most");
 	buf_putc(out, '\n');
-	/* Behind the state. */
-	put_wrapped(rows->texts.data + row->text + strlen(row->state) + 2,
-		row->len - strlen(row->state) - 2, out);
+	put_wrapped(rows->texts.data + row->stack, row->end - row->stack, out);
 }
 
 static void put_rows(const struct rows *rows, bool idle, size_t most, const struct profile *earlier,

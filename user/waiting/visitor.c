@@ -299,10 +299,16 @@ static ssize_t take(struct visitor *v, size_t used, visitor_fn *fn, void *ctx)
 		const struct visit_record *r = (const void *)(v->bytes + at);
 		const uint64_t *frames = (const uint64_t *)(r + 1);
 
+		const struct visit_resource *waits_for = NULL;
+
 		len = sizeof(*r) + (r->kernel_len + (size_t)r->user_len) * sizeof(*frames);
+		if (r->flags & VISIT_RESOURCE) {
+			waits_for = (const void *)(v->bytes + at + len);
+			len += sizeof(*waits_for);
+		}
 		if (used - at < len)
 			break;
-		err = fn(ctx, r, frames, frames + r->kernel_len);
+		err = fn(ctx, r, frames, frames + r->kernel_len, waits_for);
 		at += len;
 	}
 	return err < 0 ? err : (ssize_t)at;

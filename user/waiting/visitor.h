@@ -39,10 +39,10 @@ int visitor_try(struct why *lacks);
 /* Why user halves end as END_UNREAD; NULL: they are walked. Valid as long as the visitor. */
 const char *visitor_lacks(const struct visitor *visitor);
 
-/* kernel and user: as many frames as the record says; valid during the call. A negative return ends
- * the pass. */
+/* kernel and user: as many frames as the record says; waits_for: NULL: unknown. Valid during the
+ * call. A negative return ends the pass. */
 typedef int visitor_fn(void *ctx, const struct visit_record *record, const uint64_t *kernel,
-	const uint64_t *user);
+	const uint64_t *user, const struct visit_resource *waits_for);
 
 /* Visits all threads, and polls the sampler meanwhile. Waits for no thread: no lock of one is
  * taken, and of its memory only what is there is read. 0 or -errno; after an error, and after

@@ -183,7 +183,7 @@ static bool is_request_function(const char *name)
 	return false;
 }
 
-bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len)
+bool wait_is_idle(const char *state, bool peer, const struct wait_frame *frames, size_t len)
 {
 	bool accept = strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
 	bool events = strcmp(state, PROFILE_BLOCKED_EPOLL) == 0;
@@ -204,5 +204,5 @@ bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len
 		return true;
 	/* A C program that polls mostly has an event loop; languages do so in each call that has a
 	 * time limit. */
-	return events && !language;
+	return events && !language && !peer;
 }

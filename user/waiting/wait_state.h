@@ -19,6 +19,6 @@ struct wait_frame {
 	bool language; /* of a language's code, and not of a file */
 };
 
-/* Does the thread wait for work, as those of pools and event loops do? frames: of the user half,
- * leaf first. */
-bool wait_is_idle(const char *state, const struct wait_frame *frames, size_t len);
+/* Does the thread wait for work, as those of pools and event loops do? peer: it polls one
+ * connection that the program made, for an answer. frames: of the user half, leaf first. */
+bool wait_is_idle(const char *state, bool peer, const struct wait_frame *frames, size_t len);

@@ -16,6 +16,7 @@
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
+#include "waiting/resource.h"
 #include "waiting/visit_pace.h"
 #include "waiting/visitor.h"
 
@@ -30,6 +31,7 @@ struct wall_thread {
 	uint64_t waited_ns; /* up to then, CLOCK_MONOTONIC */
 	uint64_t visits;   /* and how often it was met meanwhile */
 	struct count_key key;
+	uint64_t waits_for; /* hash of a stack of the tally that holds a text; 0: unknown */
 	uint32_t tid, pass;
 	uint8_t class;     /* enum thread_class of the stack */
 	bool known;        /* key is a stack that the tally had */
@@ -49,7 +51,7 @@ struct walls {
 	uint64_t due_ns, last_ns; /* begins of the next visit, and of the latest; 0: no visit yet */
 	uint64_t apart_ns;        /* between the latest visits' begins, an average; 0: one visit */
 	uint32_t pass;
-	bool user;          /* with user halves */
+	bool user, futexes; /* as asked for */
 	bool lacks;         /* stacks are not in the tally any more, or files of theirs have gone */
 	uint64_t gone;      /* such files so far */
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
@@ -71,6 +73,7 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 	w->containers = containers;
 	w->publish = sampler_publish(sampler);
 	w->user = options->user;
+	w->futexes = options->futexes;
 	w->spans_ns = options->spans_ns;
 	visit_pace_init(&w->pace, options->hz, options->part, (uint32_t)clock_ns(CLOCK_MONOTONIC));
 	err = visitor_open(sampler, &w->visitor, why);
@@ -168,8 +171,14 @@ static int flush(struct walls *w, struct wall_thread *thread)
 	int err = 0;
 
 	if (thread->wait_ns > 0 && thread->known)
-		err = tally_wait(w->tally, &thread->key, thread->class, thread->visits,
-			thread->wait_ns, w->spans_ns ? thread->waited_ns : 0);
+		err = tally_wait(w->tally, &thread->key,
+			&(struct tally_wait){
+				.waits_for = thread->waits_for,
+				.visits = thread->visits,
+				.wait_ns = thread->wait_ns,
+				.until_ns = w->spans_ns ? thread->waited_ns : 0,
+				.class = thread->class,
+			});
 	if (err == -ENOENT) { /* the stack was forgotten, and comes again */
 		w->stats.lost_ns += thread->wait_ns;
 		thread->known = false;
@@ -202,9 +211,28 @@ static bool has_room(struct walls *w, const struct wall_thread *thread, uint32_t
 		TALLY_STACK_BYTES(frames_len) + TALLY_STACK_BYTES(0), STACKS_MAX);
 }
 
+/* The socket, file or futex is kept as stacks are, as a text in whole words. 0 or an error. */
+static int take_resource(
+	struct walls *w, struct wall_thread *thread, const struct visit_resource *waits_for)
+{
+	uint64_t words[RESOURCE_TEXT_MAX / sizeof(uint64_t)] = { 0 };
+	struct event_stack half = { .kind = EVENT_STACK };
+	size_t len;
+
+	thread->waits_for = 0;
+	if (!waits_for || (waits_for->kind == RESOURCE_FUTEX && !w->futexes))
+		return 0;
+	len = resource_text(waits_for, (char *)words, sizeof(words));
+	if (len == 0)
+		return 0;
+	half.frames_len = (uint16_t)(len / sizeof(*words) + 1);
+	half.hash = thread->waits_for = hash_half(words, half.frames_len, RESOURCE_TEXT_MAX);
+	return tally_stack(w->tally, &half, words);
+}
+
 /* Gives the tally the record's stack, if it has one and there is room. 0 or -ENOMEM. */
 static int take_stack(struct walls *w, struct wall_thread *thread, const struct visit_record *r,
-	const uint64_t *kernel, const uint64_t *user)
+	const uint64_t *kernel, const uint64_t *user, const struct visit_resource *waits_for)
 {
 	struct event_stack half = { .kind = EVENT_STACK };
 	uint64_t bytes = w->tally->bytes;
@@ -230,6 +258,8 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 			hash_half(user, r->user_len, whose ^ (uint64_t)(r->user_end + 1) << 48);
 		err = tally_stack(w->tally, &half, user);
 	}
+	if (err == 0)
+		err = take_resource(w, thread, waits_for);
 	thread->known = err == 0;
 	if (w->tally->bytes > bytes && err == 0)
 		err = share_charge(&w->stacks, thread->account, w->tally->bytes - bytes);
@@ -247,7 +277,7 @@ static void note_since(struct wall_thread *thread, const struct visit_record *r)
 }
 
 static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
-	const uint64_t *user)
+	const uint64_t *user, const struct visit_resource *waits_for)
 {
 	struct walls *w = ctx;
 	struct wall_thread *thread = find(w, r);
@@ -272,7 +302,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	if (!same || r->class != thread->class)
 		err = flush(w, thread);
 	if (!same && err == 0 && r->class != THREAD_RUNNING)
-		err = take_stack(w, thread, r, kernel, user);
+		err = take_stack(w, thread, r, kernel, user, waits_for);
 	if (r->class == THREAD_RUNNING) {
 		thread->known = false;
 		return err;

@@ -37,6 +37,8 @@ struct walls_options {
 	uint32_t hz;   /* 1 to WALLS_HZ_MAX */
 	uint32_t part; /* of one CPU, for visits: one part in so many */
 	bool user;     /* with user halves of stacks */
+	bool futexes;  /* with the addresses of futexes, of which each thread may have its own */
+	bool optional; /* of wall_open: where there can be none, a warning says so */
 	uint64_t spans_ns; /* the tally has the times of waits, in parts of this length; 0: none */
 };
 

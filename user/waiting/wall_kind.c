@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/wall.c - a kind of values in nanoseconds, beside the CPU samples. */
-#include "agent/wall.h"
+/* waiting/wall_kind.c - a kind of values in nanoseconds, beside the CPU samples. */
+#include "waiting/wall_kind.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "profile/profile.h"
 #include "sampler/warnings.h"
 #include "waiting/walls.h"
 
-int wall_open(const struct agent_options *options, struct sampler *sampler, struct tally *tally,
+int wall_open(const struct walls_options *options, struct sampler *sampler, struct tally *tally,
 	struct containers *containers, struct warnings *warnings, struct walls **out,
 	struct why *why)
 {
-	const struct walls_options walls = { options->wall_hz,
-		options->wall_part ? options->wall_part : WALLS_CAPTURE_PART,
-		options->sampler.user, options->wall_spans_ns };
 	struct why lacks;
-	int err = walls_open(&walls, sampler, tally, containers, out, why);
+	int err = walls_open(options, sampler, tally, containers, out, why);
 
-	if (err < 0 && err != -ENOMEM && options->wall_optional) {
+	if (err < 0 && err != -ENOMEM && options->optional) {
 		why_set(&lacks, 0, "threads that wait have no stacks: %s", why->text);
 		warnings_add(warnings, lacks.text);
 		return 0;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/wall.h - a capture's visits to threads that wait, and what becomes of them in a profile. */
+/* waiting/wall_kind.h - a capture's visits to threads that wait, and what becomes of them in a
+ * profile. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/err.h"
 
-struct agent_options;
 struct containers;
 struct profile;
 struct sampler;
 struct tally;
 struct walls;
+struct walls_options;
 struct warnings;
 
 /* A warning says if waits have no user halves. With why: there can be no visits, and the capture
  * would be another than was asked for. */
-int wall_open(const struct agent_options *options, struct sampler *sampler, struct tally *tally,
+int wall_open(const struct walls_options *options, struct sampler *sampler, struct tally *tally,
 	struct containers *containers, struct warnings *warnings, struct walls **out,
 	struct why *why);
 /* An interval ends: the waits go into the tally, and the profile gets their kind. walls NULL:
