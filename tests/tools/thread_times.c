@@ -72,7 +72,7 @@ static int visit(
 {
 	const struct thread_takers takers = { no_account, take, times };
 	struct thread_pass pass;
-	int err = thread_reader_pass(reader, &pass);
+	int err = thread_reader_pass(reader, &takers, &pass);
 
 	if (times->pid)
 		kill((pid_t)times->pid, SIGUSR1);

@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "base/share.h"
+#include "waiting/thread_room.h"
 #include "waiting/thread_table.h"
 #include "waiting/wait_sums.h"
 
@@ -50,10 +51,10 @@ static int take(void *ctx, const struct thread_record *r, const struct thread_sp
 	return 0;
 }
 
-static int visit(const void *bytes, size_t len, bool cut)
+static int visit(const void *bytes, size_t len, uint64_t refused)
 {
 	const struct thread_pass pass = {
-		.bytes = bytes, .len = len, .cut = cut, .boot_ns = BOOT_NS
+		.bytes = bytes, .len = len, .refused = refused, .boot_ns = BOOT_NS
 	};
 	const struct thread_takers takers = { account_of, take, NULL };
 
@@ -82,10 +83,10 @@ static void the_first_visit_tells_nothing_and_the_next_all(void **state)
 	struct thread_record r[] = { asleep(100, 20), asleep(101, 20) };
 
 	(void)state;
-	assert_int_equal(visit(r, sizeof(r), false), 0);
+	assert_int_equal(visit(r, sizeof(r), 0), 0);
 	assert_int_equal(taken, 0);
 	r[0].now_ns = r[1].now_ns = 30 * SEC;
-	assert_int_equal(visit(r, sizeof(r), false), 0);
+	assert_int_equal(visit(r, sizeof(r), 0), 0);
 	assert_int_equal(taken, 2);
 	assert_int_equal(last.blocked_ns, 10 * SEC);
 	assert_int_equal(processes.all.len, 1);
@@ -133,12 +134,12 @@ static void a_pid_that_is_used_again_is_another_thread(void **state)
 
 	(void)state;
 	r.run_ns = 5 * SEC;
-	visit(&r, sizeof(r), false);
+	visit(&r, sizeof(r), 0);
 	r = asleep(100, 30);
 	r.start_ns = r.process_start_ns = BOOT_NS + 26 * SEC;
 	r.run_ns = 3 * SEC;
 	r.voluntary = 1;
-	visit(&r, sizeof(r), false);
+	visit(&r, sizeof(r), 0);
 	assert_int_equal(taken, 1);
 	assert_int_equal(table.stats.ended, 1);
 	/* its own time, from its begin */
@@ -152,33 +153,64 @@ static void a_thread_that_ends_makes_room_and_is_counted(void **state)
 	struct thread_record r[] = { asleep(100, 20), asleep(101, 20), asleep(102, 20) };
 
 	(void)state;
-	visit(r, sizeof(r), false);
+	visit(r, sizeof(r), 0);
 	r[0] = asleep(102, 30);
-	visit(r, sizeof(r[0]), false);
+	visit(r, sizeof(r[0]), 0);
 	assert_int_equal(taken, 1);
 	assert_int_equal(table.stats.threads, 1);
 	assert_int_equal(table.stats.ended, 2);
 	assert_int_equal(table.places.used, 1);
 	r[0] = asleep(102, 40);
-	visit(r, sizeof(r[0]), false);
+	visit(r, sizeof(r[0]), 0);
 	assert_int_equal(last.wall_ns, 10 * SEC);
 }
 
-static void a_visit_that_was_cut_ends_no_thread(void **state)
+static void threads_without_room_in_a_pass_are_counted(void **state)
 {
 	struct thread_record r[] = { asleep(100, 20), asleep(101, 20) };
 
 	(void)state;
-	visit(r, sizeof(r), false);
+	visit(r, sizeof(r), 0);
 	r[0] = asleep(100, 30);
-	visit(r, sizeof(r[0]), true);
-	assert_int_equal(table.stats.cut, 1);
-	assert_int_equal(table.stats.ended, 0);
-	r[0] = asleep(100, 40);
-	r[1] = asleep(101, 40);
-	visit(r, sizeof(r), false);
-	assert_int_equal(taken, 2);
-	assert_int_equal(last.wall_ns, 20 * SEC); /* over both */
+	visit(r, sizeof(r[0]), 1);
+	assert_int_equal(table.stats.refused, 1);
+	assert_int_equal(table.stats.ended, 1);
+}
+
+static struct thread_record in_cgroup(uint32_t tid, uint64_t cgroup)
+{
+	struct thread_record r = asleep(tid, 20);
+
+	r.cgroup = cgroup;
+	return r;
+}
+
+/* One cgroup has all the low pids, and more threads than there is room. */
+static void who_has_most_threads_keeps_nobody_out_of_a_pass(void **state)
+{
+	const struct thread_takers takers = { account_of, take, NULL };
+	static struct thread_record records[1500];
+	struct thread_room room = { 0 };
+	long kept = 0;
+
+	(void)state;
+	thread_room_begin(&room, 1000);
+	for (uint32_t batch = 0; batch < 4; batch++) {
+		size_t had = (size_t)kept;
+
+		for (uint32_t i = 0; i < 500; i++)
+			records[had + i] = in_cgroup(100 + i, batch == 3 && i < 20 ? 8 : 7);
+		kept = thread_room_take(&room, records, had, had + 500, &takers);
+		assert_in_range(kept, had, 1000);
+	}
+	assert_int_equal(share_held(&room.held, 8), 20);
+	assert_int_equal(room.refused, 2000 - (uint64_t)kept);
+	assert_true(kept >= 900);
+	/* The next pass begins with all of its room. */
+	thread_room_begin(&room, 1000);
+	assert_int_equal(thread_room_take(&room, records, 0, 800, &takers), 800);
+	assert_int_equal(room.refused, 0);
+	thread_room_done(&room);
 }
 
 static void every_length_of_a_read_is_taken(void **state)
@@ -200,13 +232,13 @@ static void a_counter_that_steps_costs_one_interval(void **state)
 
 	(void)state;
 	r.run_ns = 5 * SEC;
-	visit(&r, sizeof(r), false);
+	visit(&r, sizeof(r), 0);
 	r = asleep(100, 30); /* as if it had never run */
-	visit(&r, sizeof(r), false);
+	visit(&r, sizeof(r), 0);
 	assert_int_equal(taken, 0);
 	assert_int_equal(table.stats.stepped, 1);
 	r = asleep(100, 40);
-	visit(&r, sizeof(r), false);
+	visit(&r, sizeof(r), 0);
 	assert_int_equal(taken, 1);
 	assert_int_equal(last.wall_ns, 10 * SEC);
 }
@@ -280,7 +312,7 @@ static void recorded_threads_did_what_they_are_made_for(void **state)
 		memcpy(&r[0], bytes[0] + i * sizeof(r[0]), sizeof(r[0]));
 		memcpy(&r[1], bytes[1] + i * sizeof(r[1]), sizeof(r[1]));
 		teardown(state);
-		visit(&r[0], sizeof(r[0]), false);
+		visit(&r[0], sizeof(r[0]), 0);
 		visit(&r[1], sizeof(r[1]), false);
 		assert_int_equal(taken, 1);
 		assert_in_range(last.wall_ns, 2 * SEC, 5 * SEC / 2);
@@ -303,7 +335,8 @@ int main(void)
 		TEST(processes_that_ended_leave_their_places),
 		TEST(a_pid_that_is_used_again_is_another_thread),
 		TEST(a_thread_that_ends_makes_room_and_is_counted),
-		TEST(a_visit_that_was_cut_ends_no_thread),
+		TEST(threads_without_room_in_a_pass_are_counted),
+		TEST(who_has_most_threads_keeps_nobody_out_of_a_pass),
 		TEST(every_length_of_a_read_is_taken),
 		TEST(a_counter_that_steps_costs_one_interval),
 		TEST(one_account_leaves_places_for_others),

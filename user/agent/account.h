@@ -57,6 +57,7 @@ struct account {
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
 	uint64_t waits_total, waits_complete; /* visits, of stacks with a user half */
 	struct walls_stats walls;
+	uint64_t threads_refused; /* waiting_refused */
 	/* agent/calls.h */
 	uint64_t calls_checked, calls_impossible, calls_unchecked;
 	uint64_t frames_total, frames_named; /* without inlined frames */

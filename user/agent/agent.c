@@ -583,6 +583,7 @@ void agent_account(struct agent *agent, struct account *out)
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	deferred_stats(agent->deferred, &out->deferred);
 	walls_stats(agent->walls, &out->walls);
+	out->threads_refused = waiting_refused(agent->waiting);
 	worker_client_stats(agent->worker, &out->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	out->agent_cpu_s = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;

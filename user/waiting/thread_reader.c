@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -17,15 +18,17 @@
 #include "sampler/kernel_features.h"
 #include "sampler/kernel_types.h"
 #include "threads.skel.h"
+#include "waiting/thread_room.h"
 
 #define READ_BYTES (256U << 10)
-#define PASS_BYTES_MAX (THREAD_TABLE_MAX * sizeof(struct thread_record))
+#define PASS_BYTES_MAX (THREAD_TABLE_MAX * sizeof(struct thread_record) + READ_BYTES)
 
 struct thread_reader {
 	struct threads_bpf *skel;
 	struct bpf_link *link;
 	uint8_t *bytes; /* of the latest pass */
 	size_t room;
+	struct thread_room records;
 	uint32_t pass;
 };
 
@@ -96,6 +99,7 @@ void thread_reader_free(struct thread_reader *r)
 		return;
 	bpf_link__destroy(r->link);
 	threads_bpf__destroy(r->skel);
+	thread_room_done(&r->records);
 	free(r->bytes);
 	free(r);
 }
@@ -115,34 +119,55 @@ static int make_room(struct thread_reader *r, size_t used)
 	return 0;
 }
 
-/* To the iterator's end, or as far as there is room. A read of many tasks that all are left out
- * ends with EAGAIN, and goes on. */
-static int read_all(struct thread_reader *r, int fd, struct thread_pass *out)
+/* Records from the byte `had` on stay where there is room. The bytes in use then, or -ENOMEM. */
+static ssize_t take(
+	struct thread_reader *r, size_t had, size_t used, const struct thread_takers *takers)
+{
+	const size_t one = sizeof(struct thread_record);
+	size_t rest = used % one;
+	long kept = thread_room_take(&r->records, (struct thread_record *)r->bytes, had / one,
+		used / one, takers);
+
+	if (kept < 0)
+		return kept;
+	memmove(r->bytes + (size_t)kept * one, r->bytes + used - rest, rest);
+	return (ssize_t)((size_t)kept * one + rest);
+}
+
+/* To the iterator's end. A read of many tasks that all are left out ends with EAGAIN, and goes
+ * on. */
+static int read_all(struct thread_reader *r, int fd, const struct thread_takers *takers,
+	struct thread_pass *out)
 {
 	size_t used = 0;
-	ssize_t len = 1;
+	ssize_t len = 1, taken;
 	int err = 0;
 
 	while (err == 0 && len != 0) {
 		err = make_room(r, used);
-		if (err < 0 || used == r->room)
+		if (err < 0)
 			break;
 		len = read(fd, r->bytes + used, r->room - used);
 		if (len < 0 && errno != EAGAIN && errno != EINTR)
 			err = -errno;
-		used += len > 0 ? (size_t)len : 0;
+		taken = len > 0 ? take(r, used, used + (size_t)len, takers) : (ssize_t)used;
+		if (taken < 0)
+			return (int)taken;
+		used = (size_t)taken;
 	}
 	out->bytes = r->bytes;
 	out->len = used;
-	out->cut = len != 0;
+	out->refused = r->records.refused;
 	return err;
 }
 
-int thread_reader_pass(struct thread_reader *r, struct thread_pass *out)
+int thread_reader_pass(struct thread_reader *r, const struct thread_takers *takers,
+	struct thread_pass *out)
 {
 	_cleanup_fd_ int fd = -1;
 
 	*out = (struct thread_pass){ 0 };
+	thread_room_begin(&r->records, THREAD_TABLE_MAX);
 	r->skel->bss->pass = ++r->pass;
 	fd = bpf_iter_create(bpf_link__fd(r->link));
 	if (fd < 0)
@@ -150,5 +175,5 @@ int thread_reader_pass(struct thread_reader *r, struct thread_pass *out)
 	out->cpus = r->skel->bss->cpus;
 	out->cpus_len = THREADS_CPUS_MAX;
 	out->boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
-	return read_all(r, fd, out);
+	return read_all(r, fd, takers, out);
 }

@@ -24,6 +24,7 @@ int thread_reader_open(
 	const struct thread_reader_options *options, struct thread_reader **out, struct why *why);
 void thread_reader_free(struct thread_reader *reader);
 
-/* Visits all threads. *out is valid until the next pass. At most THREAD_TABLE_MAX records are read.
+/* Visits all threads. *out is valid until the next pass. Accounts share THREAD_TABLE_MAX records.
  * Waits for nobody: no lock of a thread is taken and no user memory is read. 0 or -errno. */
-int thread_reader_pass(struct thread_reader *reader, struct thread_pass *out);
+int thread_reader_pass(struct thread_reader *reader, const struct thread_takers *takers,
+	struct thread_pass *out);

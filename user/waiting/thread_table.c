@@ -208,15 +208,14 @@ int thread_table_visit(struct thread_table *t, const struct thread_pass *pass,
 	t->visit++;
 	t->stats.visits++;
 	t->stats.truncated += pass->len % sizeof(struct thread_record) != 0;
-	t->stats.cut += pass->cut;
+	t->stats.refused += pass->refused;
 	for (size_t i = 0; i < records && err == 0; i++) {
 		struct thread_record r = record_at(pass->bytes, i);
 		struct thread_point now = thread_point_of(&r, scheduler_ns);
 
 		err = visit(t, pass, takers, &r, &now, taken);
 	}
-	/* After a visit that did not see all threads, those it missed may still be there. */
-	if (err == 0 && !pass->cut)
+	if (err == 0)
 		remove_unseen(t);
 	if (records > 0)
 		t->visited_ns = began_ns;

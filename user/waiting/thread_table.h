@@ -23,7 +23,7 @@
 struct thread_pass {
 	const void *bytes; /* struct thread_record, one after the other */
 	size_t len;
-	bool cut;                     /* there were more */
+	uint64_t refused;              /* threads that found no room in it */
 	const struct thread_cpu *cpus; /* clocks after the pass */
 	size_t cpus_len;
 	uint64_t boot_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
@@ -40,9 +40,8 @@ struct thread_stats {
 	uint64_t threads;   /* current */
 	uint64_t visits;
 	uint64_t ended;     /* the time since the latest visit is lost */
-	uint64_t refused;   /* visits of a thread that had no place */
+	uint64_t refused;   /* visits of a thread that had no place, here or in the pass */
 	uint64_t stepped;   /* intervals of a thread whose counters or clock stepped */
-	uint64_t cut;       /* visits that were ended before all threads were seen */
 	uint64_t truncated; /* visits that gave a part of a record, which is not used */
 };
 

@@ -166,11 +166,11 @@ int waiting_visit(struct waiting *w, struct containers *containers)
 	before_ns = w->table.visited_ns;
 	w->cgroups.visit++;
 	w->processes.visit++;
-	err = thread_reader_pass(w->reader, &pass);
+	err = thread_reader_pass(w->reader, &takers, &pass);
 	if (err == 0)
 		err = thread_table_visit(&w->table, &pass, &takers);
 	w->apart_ns = before_ns > 0 ? w->table.visited_ns - before_ns : 0;
-	if (err == 0 && !pass.cut)
+	if (err == 0)
 		wait_sums_forget(&w->processes);
 	vec_each (&w->cgroups.all, sum)
 		add_cgroup(w, containers, sum);
@@ -239,6 +239,11 @@ const struct wait_sum *waiting_processes(const struct waiting *w, size_t *len)
 {
 	*len = w ? w->processes.all.len : 0;
 	return w ? w->processes.all.data : NULL;
+}
+
+uint64_t waiting_refused(const struct waiting *w)
+{
+	return w ? w->table.stats.refused : 0;
 }
 
 uint64_t waiting_visited_ns(const struct waiting *w)

@@ -47,6 +47,8 @@ uint64_t waiting_due_ns(const struct waiting *waiting);
 /* Valid until the next visit; *len of them. waiting may be NULL. */
 const struct waiting_row *waiting_rows(const struct waiting *waiting, size_t *len);
 const struct wait_sum *waiting_processes(const struct waiting *waiting, size_t *len);
+/* Threads that had no place at a visit, added up: their times are missing. */
+uint64_t waiting_refused(const struct waiting *waiting);
 /* Begin of the latest visit, CLOCK_MONOTONIC; 0: there was none. */
 uint64_t waiting_visited_ns(const struct waiting *waiting);
 /* Between the latest two passes, the part of the time in which the row's quota was used up, all

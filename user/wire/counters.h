@@ -185,11 +185,12 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("jit.left", U64, jit.left, "stoker_perf_maps_left_total", NULL,                          \
 		"Processes whose perf maps a stoker that was killed had left on, and that were "   \
 		"switched off at the start.")                                                      \
+	X("threads.refused", U64, threads_refused, "stoker_threads_refused_total", NULL,           \
+		"Threads at visits for whose times there was no room.")                            \
 	X("wall.visits", U64, walls.visits, "stoker_wall_visits_total", NULL,                      \
 		"Visits to the threads of the target, of -e wall.")                                \
 	X("wall.hz", REAL, walls.hz, "stoker_wall_rate_hertz", NULL,                               \
-		"Rate of the latest visits, in Hz. It falls where visits would take more than "    \
-		"their part of a CPU.")                                                            \
+		"Rate of the latest visits, in Hz: less where they would take too much of a CPU.") \
 	X("wall.threads", U64, walls.threads, "stoker_wall_threads_total", NULL,                   \
 		"Threads that were visited, added up.")                                            \
 	X("wall.refused", U64, walls.refused, "stoker_wall_refused_total",                         \
@@ -210,8 +211,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("java.read", U64, java.read, "stoker_java_codes_read_total", NULL,                       \
 		"Codes of HotSpot whose inlined methods and lines were read.")                     \
 	X("java.changed", U64, java.changed, "stoker_java_codes_changed_total", NULL,              \
-		"Codes of HotSpot that were gone, or others, when they were read: they have the "  \
-		"name of their method alone.")                                                     \
+		"Codes of HotSpot that were gone when they were read: they have a name alone.")    \
 	X("java.refused", U64, java.refused, "stoker_java_codes_refused_total",                    \
 		"java     %llu codes without lines: their containers had their share",           \
 		"Codes of HotSpot that were not read, as their container had its share of time "   \
