@@ -40,7 +40,7 @@ start_blocked() {
 		echo "gdb: $gdbs"
 		[ "$gdbs" = "$chain" ]
 	done < <(grep '^chain' "$out")
-	[ "$(wc -l <"$tmp/f")" -eq 6 ]
+	[ "$(wc -l <"$tmp/f")" -eq 7 ]
 	[ "$(folded_count "$tmp/f" truncated)" -eq 0 ]
 	[ "$(folded_count "$tmp/f" '^blocked-futex;.*futex[a-z_]*_\[k\]$')" -eq 2 ]
 	[ "$(folded_count "$tmp/f" '^blocked-epoll;.*epoll[a-z_]*_\[k\]$')" -eq 2 ]

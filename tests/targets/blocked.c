@@ -6,18 +6,22 @@
  *     blocked-sleep   in nanosleep
  *     blocked-pipe    reads an empty pipe
  *     blocked-epoll   in epoll_wait
+ *     blocked-poll    polls one end of a connection to the local socket @stoker-blocked-PID
  *     blocked-signal  in pause, in a signal handler that the last function raised
  * Prints `chain NAME FUNCTION;FUNCTION...`, outermost first, then `ready PID` once all are there.
  *
  * BUILD: -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE
  */
 #include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +85,20 @@ NOINLINE static int epoll_end(int depth)
 	return epoll_wait(epoll_create1(0), &event, 1, -1) + depth;
 }
 
+NOINLINE static int poll_end(int depth)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct pollfd polled = { .fd = client, .events = POLLIN };
+	socklen_t len = sizeof(name.sun_family) + 1;
+
+	len += (socklen_t)sprintf(name.sun_path + 1, "stoker-blocked-%d", (int)getpid());
+	if (bind(listener, (struct sockaddr *)&name, len) < 0 || listen(listener, 1) < 0 ||
+		connect(client, (struct sockaddr *)&name, len) < 0)
+		return depth;
+	return poll(&polled, 1, -1) + depth;
+}
+
 static void wait_in_handler(int signal)
 {
 	(void)signal;
@@ -98,6 +116,7 @@ CHAIN(futex)
 CHAIN(sleep)
 CHAIN(pipe)
 CHAIN(epoll)
+CHAIN(poll)
 CHAIN(signal)
 
 static const struct {
@@ -108,6 +127,7 @@ static const struct {
 	{ "sleep", sleep_1 },
 	{ "pipe", pipe_1 },
 	{ "epoll", epoll_1 },
+	{ "poll", poll_1 },
 	{ "signal", signal_1 },
 };
 
