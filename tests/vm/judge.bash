@@ -98,7 +98,8 @@ threads_are_split() {
 has_waits() {
 	grep -q ';\[waits for futex 0x[0-9a-f]*\];\[blocked on futex\] [0-9]*$' "$got/wall.folded" &&
 		grep -q ';\[waits for unix @stoker-blocked-[0-9]*\];\[blocked on poll\] [0-9]*$' "$got/wall.folded" &&
-		grep -q '[^]];\[blocked on pipe\] [0-9]*$' "$got/wall.folded"
+		grep -q ';\[blocked on pipe\] [0-9]*$' "$got/wall.folded" &&
+		! grep -q 'waits for.*;\[blocked on pipe\]' "$got/wall.folded"
 }
 
 judge_visits() {
