@@ -160,7 +160,8 @@ static __always_inline void resource_file(
 		resource_path(w, file);
 }
 
-/* Fills in *w; kind RESOURCE_NONE: unknown. user: the thread's memory may be read. */
+/* The record of resource_of. user: regs are those of the thread's entry, and its memory may be
+ * read. */
 static __noinline void resource_find(struct task_struct *task, arch_user_regs *regs, bool user)
 {
 	struct visit_resource *w = resource_of();
@@ -169,18 +170,20 @@ static __noinline void resource_find(struct task_struct *task, arch_user_regs *r
 
 	if (!w)
 		return;
-	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = RESOURCE_NONE;
 	if (task->flags & PF_IO_WORKER ||
-		bpf_probe_read_kernel(regs, sizeof(*regs), regs_saved_at(task)))
+		(!user && bpf_probe_read_kernel(regs, sizeof(*regs), regs_saved_at(task))))
 		return;
 	call = call_of(task, regs, args);
+	if (call == CALL_OTHER)
+		return;
+	__builtin_memset(w, 0, sizeof(*w));
 	if (call == CALL_FUTEX) {
 		w->kind = RESOURCE_FUTEX;
 		w->futex = args[0];
 	} else if (call == CALL_FILE) {
 		resource_file(w, task, (u32)args[0]);
-	} else if (call == CALL_POLL && user && args[1] == 1 &&
-		page_read(&polled, sizeof(polled), args[0]) == 0) {
+	} else if (user && args[1] == 1 && page_read(&polled, sizeof(polled), args[0]) == 0) {
 		resource_file(w, task, (u32)polled);
 	}
 }

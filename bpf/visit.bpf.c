@@ -317,7 +317,7 @@ static __always_inline bool walk_thread(
 	else if (task->mm)
 		s->end = END_UNREAD;
 	if (r->class == THREAD_SLEEPING || r->class == THREAD_DISK)
-		resource_find(task, &s->saved, user);
+		resource_find(task, &s->saved, user && s->end != END_NO_REGS);
 	now = bpf_ktime_get_ns();
 	pass_walk_ns += now - r->now_ns;
 	visit_totals.walk_ns += now - r->now_ns;
