@@ -22,6 +22,7 @@ BUILD = pathlib.Path(os.environ.get('BUILD', ROOT / '.build')).resolve()
 
 WARM_S = 90  # each stack is walked once, and the average of the visits that pay for it has passed
 MEASURED_S = 60
+STORED_S = 250
 TIMES_EVERY_NS, TIMES_PART = 10e9, 1000  # WAITING_EVERY_NS and WAITING_PART
 ROUNDS, TURN = 12, 4
 SWITCHES = 200000
@@ -96,6 +97,20 @@ def visits_200(tmp):
 def visits_10000(tmp):
     """the same with 10,000 threads that sleep; at most 0.5"""
     return visited(tmp, 0.5, 10000)
+
+
+def store_day(tmp):
+    """MB of a day in the store with both kinds of value, on a host of 200 threads of which 50 switch and two burn; at most 25"""
+    with sleepers(200, 50), contextlib.ExitStack() as ends:
+        for _ in range(2):
+            ends.callback(subprocess.Popen([BUILD / 'tests' / 'targets' / 'spin', '600']).kill)
+        with always_on(tmp):
+            time.sleep(STORED_S)
+    whole = segments(tmp / 'store')[1:-1]
+    seconds = sum(s['end_ns'] - s['start_ns'] for s in whole) / 1e9
+    if not any(k['name'] == 'wall' and k['samples'] for s in whole for k in s.get('kinds', [])):
+        raise Skip('the store has no waits')
+    return sum(s['bytes'] for s in whole) * 86400 / seconds / 1e6, 25, 1.0
 
 
 def least(some):
