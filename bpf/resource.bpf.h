@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/resource.bpf.h - the socket, file or futex for which a thread waits: its system call names
  * it, in the registers with which the thread entered the kernel. No lock is taken and nothing is
- * held, so all of it may be another's by now: whoever reads it asks afterwards whether the thread
- * still waits. */
+ * held, so another thread may close it meanwhile, and the memory be used again: the descriptor is
+ * read once more after all else, and whoever asked looks whether the thread still waits. */
 #pragma once
 
 #include "vmlinux/net.h"
@@ -96,8 +96,10 @@ static __always_inline void resource_unix(struct visit_resource *w, struct sock 
 	bpf_probe_read_kernel(w->text, sizeof(((struct sockaddr_un *)0)->sun_path),
 		(const char *)addr + bpf_core_field_offset(addr->name) +
 			offsetof(struct sockaddr_un, sun_path));
-	w->kind = RESOURCE_UNIX;
 	w->len = (u8)len;
+	/* It holds the other end, and that its name. */
+	if (BPF_CORE_READ(own, peer) == (void *)peer)
+		w->kind = RESOURCE_UNIX;
 }
 
 static __always_inline void resource_socket(struct visit_resource *w, struct file *file)
@@ -158,6 +160,8 @@ static __always_inline void resource_file(
 	else if (type == S_IFREG || type == S_IFBLK ||
 		(type == S_IFIFO && BPF_CORE_READ(inode, i_sb, s_magic) != PIPEFS_MAGIC))
 		resource_path(w, file);
+	if (w->kind != RESOURCE_NONE && file_of_fd(task, fd) != file)
+		w->kind = RESOURCE_NONE;
 }
 
 /* The record of resource_of. user: regs are those of the thread's entry, and its memory may be

@@ -85,6 +85,32 @@ static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **st
 	tally_done(&tally);
 }
 
+/* The text of what a thread waits for is one more stack. */
+static void a_wait_has_its_text_or_is_refused(void **state)
+{
+	static const uint64_t text[] = { 0x4141414141414141, 0 };
+	const struct event_stack half = { .frames_len = 2, .hash = 11 };
+	const struct event_task task = { .id = 5 };
+	const struct count_key key = { .task = 5 };
+	struct tally_wait wait = { .waits_for = 11, .visits = 2, .wait_ns = 9, .class = 3 };
+	struct tally tally = { 0 };
+
+	(void)state;
+	assert_int_equal(tally_task(&tally, &task), 0);
+	assert_int_equal(tally_wait(&tally, &key, &wait), -ENOENT);
+	assert_int_equal(tally.counts.len, 0);
+	assert_int_equal(tally_stack(&tally, &half, text), 0);
+	assert_int_equal(tally_wait(&tally, &key, &wait), 0);
+	assert_int_equal(tally.counts.data[0].waits_for, 1);
+	assert_string_equal(tally.stacks.data[0].frames, "AAAAAAAA");
+	wait.waits_for = 0;
+	assert_int_equal(tally_wait(&tally, &key, &wait), 0);
+	assert_int_equal(tally.counts.data[1].waits_for, 0);
+	assert_int_equal(tally.counts.data[1].wait_ns, 9);
+	assert_int_equal(tally.counts.data[1].count, 2);
+	tally_done(&tally);
+}
+
 static void what_was_used_in_this_epoch_or_the_last_is_kept(void **state)
 {
 	struct event_stack used = { .frames_len = 1, .hash = 11 }, idle = { .hash = 12 };
@@ -157,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it),
 		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
 		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
+		cmocka_unit_test(a_wait_has_its_text_or_is_refused),
 		cmocka_unit_test(what_was_used_in_this_epoch_or_the_last_is_kept),
 		cmocka_unit_test(stacks_and_tasks_have_so_many_bytes_and_no_more),
 		cmocka_unit_test(a_refused_tick_is_lost_for_memory_or_for_its_unknown_key),
