@@ -5,7 +5,9 @@
     stoker_by_manual.py read FILE     prints it as JSON: each list of the file is a key, and strings are in
                                       place of their numbers
     stoker_by_manual.py write FILE    a profile of two pieces with two kinds of value, three free labels, ticks
-                                      and events with and without a stack"""
+                                      and events with and without a stack
+    stoker_by_manual.py stacks FILE   some hundred bytes whose stacks are 770 MB of text
+    stoker_by_manual.py ticks FILE    likewise, of ticks with one stack"""
 import json
 import struct
 import subprocess
@@ -188,6 +190,17 @@ def write(path):
         out.write(skippable(b"stoker profile\0") + skippable(pack(first)) + skippable(pack(second)))
 
 
+def repeat(path, name, depths, ticks):
+    """One function of a long name that calls itself: a stack and a sample of each depth."""
+    lists = piece(
+        [text(name)], [], [step(1) + numbers(0, 0, 0, 0, 0, 0)],
+        [numbers(before, depth - before) + numbers(*[0] * (depth - before)) for before, depth in zip([0, *depths], depths)],
+        [], [numbers(0)], [numbers(0, 0, 1, 10000000)], [step(0) + numbers(0, 0, 1) for _ in depths],
+        [step(1) + numbers(0, 0) for _ in range(ticks)], [], [numbers(0, 0, 0, 0, 0, 0, 0, 0)], [numbers(len(depths), ticks, 0)])
+    with open(path, "wb") as out:
+        out.write(skippable(b"stoker profile\0") + skippable(pack(lists)))
+
+
 def read(path):
     head, *pieces = frames_of(path)
     assert head == b"stoker profile\0", head
@@ -204,4 +217,6 @@ def read(path):
 
 
 if __name__ == "__main__":
-    {"read": read, "write": write}[sys.argv[1]](sys.argv[2])
+    {"read": read, "write": write,
+     "stacks": lambda path: repeat(path, "a" * 60000, range(1, 161), 0),
+     "ticks": lambda path: repeat(path, "a" * 1000, [100], 100000)}[sys.argv[1]](sys.argv[2])

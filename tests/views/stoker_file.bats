@@ -152,3 +152,41 @@ END
 	"$stoker" convert made.stoker -f pprof -o made.pb.gz 2>said
 	grep 'pprof has no place for events: left out 2' said
 }
+
+# is_refused FORMAT REMEDY FILE: and nothing is written
+is_refused() {
+	local got=0
+	rm -f out
+	"$stoker" convert "$3" -f "$1" -o out 2>said || got=$?
+	cat said
+	[ "$got" = 1 ]
+	[ ! -e out ]
+	grep -E "$3: its stacks are more than 6[0-9] MB of text, the limit for a file of its size: .*; $2" said
+}
+
+@test "a small file that would become a large text is refused, whatever it is to become" {
+	local format
+	by_manual stacks stacks.stoker
+	by_manual ticks ticks.stoker
+	[ "$(cat stacks.stoker ticks.stoker | wc -c)" -lt 1500 ]
+	for format in folded svg html pprof stoker; do
+		is_refused "$format" '.*record a shorter time' stacks.stoker
+	done
+	for format in perf perfview; do
+		is_refused "$format" 'choose another format, or a part of the time' ticks.stoker
+	done
+	# Other formats have the stack once, and a part of the time has few ticks.
+	"$stoker" convert -q ticks.stoker -f firefox -o out
+	"$stoker" convert -q ticks.stoker --since 0 --until 0.0000001 -f perf -o out
+}
+
+@test "30 MB of stacks go through, also packed, and so does their file" {
+	awk 'BEGIN { for (i = 0; i < 100000; i++) { s = "web"; for (k = 0; k < 8; k++) s = s ";org.example.shop.Order" (i + k * k) % 5000 ".handle_the_order"
+		print s ";leaf_" i " " i % 7 + 1 } }' >large.folded
+	[ "$(stat -c %s large.folded)" -gt 30000000 ]
+	"$stoker" convert -q large.folded -o large.stoker
+	"$stoker" convert -q large.stoker -f folded | awk '{ n += $NF } END { print n }' >sum
+	awk '{ n += $NF } END { print n }' large.folded | cmp - sum
+	zstd -q19 large.folded
+	"$stoker" convert -q large.folded.zst -o large.svg
+}

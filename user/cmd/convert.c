@@ -228,6 +228,14 @@ static void log_untimed(const struct convert *c, const struct profile *p, struct
 	}
 }
 
+/* A format that streams writes each tick with its stack. */
+static int write_profile(struct convert *c, const struct profile *p, struct why *why)
+{
+	int err = c->sink->stream ? input_check_ticks(&c->input, p, why) : 0;
+
+	return err < 0 ? err : output_write_profile(&c->out, c->sink, &c->options, p, why);
+}
+
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
 {
 	_cleanup_(profile_done) struct profile part = { 0 };
@@ -237,9 +245,7 @@ static int write_part(struct convert *c, const struct profile *p, struct why *wh
 		err = profile_slice(p, c->since_ns, c->until_ns, &part);
 	if (err < 0)
 		return why_set(why, err, "out of memory");
-	return part.ticks.len == 0
-		? refuse_part(c, p, why)
-		: output_write_profile(&c->out, c->sink, &c->options, &part, why);
+	return part.ticks.len == 0 ? refuse_part(c, p, why) : write_profile(c, &part, why);
 }
 
 static int run(struct convert *c, struct log *log, struct why *why)
@@ -263,8 +269,7 @@ static int run(struct convert *c, struct log *log, struct why *why)
 		log_warn(log, "%s: counts have fractions, so %s has all counts times %u",
 			c->input.path, c->sink->name, profile.kinds[0].scale);
 	if (err == 0)
-		err = c->part ? write_part(c, &profile, why)
-			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);
+		err = c->part ? write_part(c, &profile, why) : write_profile(c, &profile, why);
 	if (err == 0 && c->part)
 		log_untimed(c, &profile, log);
 	if (err == 0)

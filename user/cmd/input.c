@@ -12,9 +12,11 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "profile/fit.h"
 #include "profile/folded_reader.h"
 #include "profile/perf_reader.h"
 #include "profile/stoker_reader.h"
+#include "profile/text_size.h"
 #include "profile/words.h"
 #include "sink/decompress.h"
 
@@ -22,6 +24,8 @@
 #define PROBE_BYTES 65536           /* in which binary data has a zero byte */
 #define OTHERS ": give folded stacks or perf text"
 #define BAD_SHARE 100               /* one of so many lines may be left out */
+#define TEXT_BYTES_MIN PROFILE_TEXT_MAX /* any file may become as much as an interval has */
+#define TEXT_PER_BYTE 4096              /* more, for each byte of the file */
 
 static int read_whole(const char *path, struct buf *out)
 {
@@ -301,6 +305,47 @@ static int read_own(struct input *input, struct bytes file, struct profile *out,
 	return err == 0 && input->event ? choose_own_kinds(input, out, why) : err;
 }
 
+/* ---- how much text it becomes ---------------------------------------------------------------- */
+
+static int refuse_text(const struct input *input, uint64_t max, const char *remedy, struct why *why)
+{
+	const char *name = strcmp(input->path, "-") == 0 ? "stdin" : input->path;
+
+	return why_set(why, -EFBIG,
+		"%s: its stacks are more than %llu MB of text, the limit for a file of its size: "
+		"it repeats long stacks more often than a recording does; %s",
+		name, (unsigned long long)(max >> 20), remedy);
+}
+
+/* A profile is small, whatever it refers to, until a format writes it out. */
+static int check_lines(const struct input *input, const struct profile *p, struct why *why)
+{
+	uint64_t max = input->text_max < INPUT_BYTES_MAX ? input->text_max : INPUT_BYTES_MAX;
+	uint64_t bytes;
+	int err = text_size_lines(p, max, &bytes);
+
+	if (err < 0)
+		return why_set(why, err, "out of memory");
+	return bytes > max
+		? refuse_text(input, max, "if it is one, record a shorter time or fewer processes",
+			  why)
+		: 0;
+}
+
+int input_check_ticks(const struct input *input, const struct profile *p, struct why *why)
+{
+	uint64_t bytes;
+	int err = text_size_ticks(p, input->text_max, &bytes);
+
+	if (err < 0)
+		return why_set(why, err, "out of memory");
+	return bytes > input->text_max ? refuse_text(input, input->text_max,
+						 "choose another format, or a part of the time "
+						 "(--since, --until)",
+						 why)
+				       : 0;
+}
+
 static int load(struct input *input, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
@@ -309,6 +354,7 @@ static int load(struct input *input, struct profile *out, struct log *log, struc
 	struct bytes bytes;
 	int err = read_whole(input->path, &packed);
 
+	input->text_max = TEXT_BYTES_MIN + TEXT_PER_BYTE * (uint64_t)packed.len;
 	bytes = (struct bytes){ (const uint8_t *)buf_text(&packed), packed.len };
 	if (err == 0 && is_own(bytes))
 		return read_own(input, bytes, out, log, why);
@@ -347,6 +393,8 @@ int input_load(struct input *input, struct profile *out, struct log *log, struct
 {
 	int err = load(input, out, log, why);
 
+	if (err == 0)
+		err = check_lines(input, out, why);
 	if (err == 0 && out->labels_cut > 0)
 		log_warn(log, "%s: %llu labels are beyond the limits: left out or cut", input->path,
 			(unsigned long long)out->labels_cut);
