@@ -36,6 +36,7 @@ enum kind {
 	SIZE = AMOUNT_SIZE,
 	SHARE = AMOUNT_SHARE,
 	TEXT,
+	NAME,   /* not empty where it is given; at most max bytes, if that is not 0 */
 	PATH,   /* not empty */
 	LABELS, /* "container,comm" */
 	TARGET,
@@ -96,12 +97,12 @@ static const struct key keys[] = {
 		"clients send its first line; default: `token` in the store, which is made" },
 	{ "http", "metrics_token_file", "", TEXT, OF(metrics_token_file), 0, 0,
 		"likewise for /metrics alone, off the loopback; default: `metrics-token` there" },
-	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0,
+	{ TRAP, "container", "", NAME, OF_TRAP(container), 0, 0,
 		"NAME, ID or the beginning of one, or a pattern such as web-*; default: the host" },
-	{ TRAP, "pod", "", TEXT, OF_TRAP(pod), 0, 0, "NAME, NAMESPACE/NAME or uid of a pod" },
+	{ TRAP, "pod", "", NAME, OF_TRAP(pod), 0, 0, "NAME, NAMESPACE/NAME or uid of a pod" },
 	{ TRAP, "pid", "0", COUNT, OF_TRAP(pid), 0, INT32_MAX,
 		"a process, in place of a container; 0: none" },
-	{ TRAP, "comm", "", TEXT, OF_TRAP(comm), 0, 0,
+	{ TRAP, "comm", "", NAME, OF_TRAP(comm), 0, RULE_COMM_MAX,
 		"processes of this name, in the container if one is given" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
 		"cpu (share of one core); share of time: pressure, throttled, wait; of threads' "
@@ -196,6 +197,20 @@ static bool is_good_text(enum kind kind, const char *text)
 	return kind != PATH || *text;
 }
 
+/* An empty name would mean another subject: the host. */
+static int check_name(const struct key *key, const char *text, struct why *why)
+{
+	if (*text == '\0')
+		return why_set(why, -EINVAL, "%s = is empty: give a name, or remove the line",
+			key->name);
+	if (key->max > 0 && strlen(text) > key->max)
+		return why_set(why, -EINVAL,
+			"%s = %s is never found: the kernel keeps %d bytes of a name; give its "
+			"first %d",
+			key->name, text, (int)key->max, (int)key->max);
+	return 0;
+}
+
 static int set_value(const struct key *key, const char *text, void *base, struct why *why)
 {
 	char *to = (char *)base + key->offset;
@@ -206,6 +221,8 @@ static int set_value(const struct key *key, const char *text, void *base, struct
 		return set_switch(key, text, (bool *)to, why);
 	if (key->kind < TEXT)
 		return set_amount(key, text, to, why);
+	if (key->kind == NAME && check_name(key, text, why) < 0)
+		return -EINVAL;
 	if (!is_good_text(key->kind, text))
 		return why_set(
 			why, -EINVAL, "%s = %s: expected %s", key->name, text, examples[key->kind]);
@@ -295,6 +312,18 @@ static const struct key *find_key(const char *section, const char *name)
 		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
+}
+
+static void explain_key(const char *section, const char *name, struct why *why)
+{
+	const char *of = trap_name(section) ? TRAP : section;
+	_cleanup_(buf_done) struct buf known = BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].section, of) == 0)
+			buf_printf(&known, "%s%s", known.len > 0 ? ", " : "", keys[i].name);
+	why_set(why, 0, "unknown key in [%s]: %s; its keys are %s", section, name,
+		buf_text(&known));
 }
 
 static void explain_section(const char *section, const char *name, struct why *why)
@@ -392,7 +421,7 @@ static int take_line(void *ctx, const char *section, const char *name, const cha
 	if (!find_section(r, section, name, &base, &why))
 		return refuse_line(r, r->line, why.text);
 	if (!key)
-		why_set(&why, 0, "unknown key in [%s]: %s", section, name);
+		explain_key(section, name, &why);
 	else if (set_value(key, value, base, &why) == 0) {
 		r->config->lines[key - keys] = r->line;
 		return 1;

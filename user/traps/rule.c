@@ -77,8 +77,10 @@ int rule_check(const struct rule *rule, struct why *why)
 		return why_set(
 			why, -EINVAL, "a pid is one process: it excludes container and comm");
 	if (strlen(rule->comm) > RULE_COMM_MAX)
-		return why_set(why, -EINVAL, "comm = %s: the kernel keeps %d bytes of a name",
-			rule->comm, RULE_COMM_MAX);
+		return why_set(why, -EINVAL,
+			"comm = %s is never found: the kernel keeps %d bytes of a name; give its "
+			"first %d",
+			rule->comm, RULE_COMM_MAX, RULE_COMM_MAX);
 	if (rule->metric == RULE_THROTTLED && (subject != RULE_CONTAINER && subject != RULE_POD))
 		return why_set(why, -EINVAL,
 			"the metric throttled needs a container, whose quota it is of");
