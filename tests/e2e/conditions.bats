@@ -9,14 +9,6 @@ load when
 
 trials=${TRIALS:-3}
 
-# quota CONTAINER: of a hundredth of a CPU, by the hierarchy that has the controller. Sets $cpu_cgroup.
-quota() {
-	cpu_cgroup=/sys/fs/cgroup/cpu/${1##*/}
-	[ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ] || [ -e /sys/fs/cgroup/cpu/cpu.shares ] || return 1
-	mkdir "$cpu_cgroup" && cgroups+=("$cpu_cgroup")
-	[ -e "$cpu_cgroup/cpu.cfs_quota_us" ] && echo 1000 >"$cpu_cgroup/cpu.cfs_quota_us"
-}
-
 @test "each kind of condition fires once each time it holds" {
 	local idle=(cpu_below blocked) busy=(cpu_above runnable wait) one i spins=() name
 	make_container
@@ -34,7 +26,7 @@ quota() {
 		busy+=(pressure)
 	fi
 	make_container
-	if quota "$cgroup"; then
+	if set_quota "${cgroup##*/}" 1000; then
 		enter "$cgroup" "$(target spin)" 1200
 		spins+=("$pid")
 		echo "$pid" >"$cpu_cgroup/cgroup.procs"

@@ -9,6 +9,8 @@
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 # shellcheck source=tests/binaries.bash
 . "$repo/tests/binaries.bash"
+# shellcheck source=tests/e2e/cgroups.bash
+. "$repo/tests/e2e/cgroups.bash"
 stoker=${STOKER:-$repo/stoker}
 targets=${TARGETS:-$repo/.build/tests/targets}
 
@@ -225,33 +227,6 @@ need() {
 	for tool; do
 		command -v "$tool" >/dev/null || skip "no $tool on this machine"
 	done
-}
-
-cgroup2_root() {
-	local dir
-	for dir in /sys/fs/cgroup/unified /sys/fs/cgroup; do
-		[ "$(stat -f -c %T "$dir" 2>/dev/null)" = cgroup2fs ] && echo "$dir" && return
-	done
-	return 1
-}
-
-# make_cgroup NAME: sets $cgroup to a new cgroup's folder.
-make_cgroup() {
-	local root
-	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
-	cgroup=$root/stoker-e2e-$$-$1
-	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
-	cgroups+=("$cgroup")
-}
-
-# make_container: sets $container to its name, and $cgroup.
-make_container() {
-	local root id
-	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
-	id=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
-	container=${id:0:12} cgroup=$root/docker-$id.scope
-	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
-	cgroups+=("$cgroup")
 }
 
 # ---- stoker --------------------------------------------------------------------------------------

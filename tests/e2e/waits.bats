@@ -54,23 +54,9 @@ has_rows() {
 	asked /metrics >"$tmp/metrics" && grep -q "^stoker_container_threads.*${cgroup##*/}" "$tmp/metrics"
 }
 
-# make_quota_cgroup: $cgroup with a quota of a fifth of a CPU; which files it has depends on the hierarchy.
-make_quota_cgroup() {
-	if [ -e /sys/fs/cgroup/cpu/cpu.shares ]; then
-		cgroup=/sys/fs/cgroup/cpu/stoker-e2e-$$-quota
-		mkdir "$cgroup"
-		cgroups+=("$cgroup")
-		echo 20000 >"$cgroup/cpu.cfs_quota_us"
-	else
-		make_cgroup quota
-		[ -e "$cgroup/cpu.max" ] || skip 'no quota of CPU time can be set here'
-		echo '20000 100000' >"$cgroup/cpu.max"
-	fi
-}
-
 # throttled: what cpu.stat says, s
 throttled() {
-	awk '$1 == "throttled_time" { print $2 / 1e9 } $1 == "throttled_usec" { print $2 / 1e6 }' "$cgroup/cpu.stat"
+	awk '$1 == "throttled_time" { print $2 / 1e9 } $1 == "throttled_usec" { print $2 / 1e6 }' "$cpu_cgroup/cpu.stat"
 }
 
 # near_share FIGURE TRUTH WHAT: within 5 per cent of it
@@ -91,10 +77,11 @@ throttled_while() {
 
 @test "a thread that a quota holds back is throttled, for the time that cpu.stat says" {
 	local rate one
-	make_quota_cgroup
+	[ -e /sys/fs/cgroup/cpu/cpu.shares ] || make_cgroup quota
+	set_quota "stoker-e2e-$$-quota" 20000 || skip 'no quota of CPU time can be set here'
 	start nice -n -20 "$(target spin)" 120
 	one=$pid
-	echo "$pid" >"$cgroup/cgroup.procs"
+	echo "$pid" >"$cpu_cgroup/cgroup.procs"
 	wait_until 5 is_throttled
 	throttled_while "$stoker" ps -d 10 --json >"$tmp/ps"
 	near_share "$(jq --argjson pid "$one" '.duration_s as $s | .processes[] | select(.pid == $pid) | .throttled_s / $s' "$tmp/ps")" \

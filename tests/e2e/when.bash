@@ -11,10 +11,9 @@ when() {
 	wait_until 20 says 'waiting for' "$out"
 }
 
-# enter CGROUP COMMAND...: as $pid, in that cgroup from its begin.
+# enter CGROUP COMMAND...: as start_in; it has run.
 enter() {
-	# shellcheck disable=SC2016 # for the inner shell
-	start sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$@"
+	start_in "$@"
 	wait_until 10 has_run "$pid"
 }
 

@@ -149,11 +149,6 @@ unseen_ms() {
 		"$(folded_count "$tmp/f" '^absent-swap;(.*absent_thread;absent_wait;syscall|[^;]*\[truncated\]|.*absent_wait;syscall)')" ]
 }
 
-inside_cgroup() {
-	# shellcheck disable=SC2016 # for the inner shell
-	start bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$@"
-}
-
 # waited CONTAINER: seconds, of all its threads together.
 waited() {
 	awk -v of="$1" -F ';' '$1 == of { n = $0; sub(/.* /, "", n); sum += n } END { printf "%.0f\n", sum / 1e6 }' "$tmp/f"
@@ -164,11 +159,11 @@ waited() {
 	make_container
 	attacker=$container
 	# First, as visits begin with the lowest numbers.
-	inside_cgroup "$(target deepsleep)" 100 900 480
+	start_in "$cgroup" "$(target deepsleep)" 100 900 480
 	wait_until 10 is_ready
 	make_container
 	victim=$container
-	inside_cgroup "$(target sleepers)" 100 100
+	start_in "$cgroup" "$(target sleepers)" 100 100
 	wait_until 10 is_ready
 	"$stoker" record -q -a -e wall=10 -d 6 --by container,comm -o "$tmp/f" --stats "$tmp/s"
 	seconds=$(jq .duration_s "$tmp/s")
