@@ -208,3 +208,25 @@ stepped_down() {
 		"$governed/store/index"
 	jq -s -e '[.[].hz] | (.[0] == 499) and (unique | contains([249]))' "$governed/store/index"
 }
+
+@test "a command that stalls in one container is seen beside a busy one of its name in another" {
+	local name=work$$ busy stalled waits
+	cp "$(target spin)" "$tmp/$name"
+	configure '[trap idle]' "comm = $name" 'below = 2%' 'capture = 1s' 'before = 1s'
+	make_container
+	start_in "$cgroup" "$tmp/$name" 300
+	busy=$pid
+	make_container
+	stalled=$container
+	start_in "$cgroup" "$tmp/$name" 300
+	waits=$pid
+	wait_until 10 has_run "$busy"
+	wait_until 10 has_run "$waits"
+	start_daemon
+	kill -STOP "$waits"
+	wait_until 40 has_bundles idle 1
+	ends_well "$daemon"
+	grep "trap idle: cpu of processes $name in $stalled is 0.0 %" "$said"
+	[ "$(grep -c 'trap idle: cpu of' "$said")" -eq 1 ]
+	about idle ".container == \"$stalled\""
+}

@@ -103,7 +103,7 @@ static const struct key keys[] = {
 	{ TRAP, "pid", "0", COUNT, OF_TRAP(pid), 0, INT32_MAX,
 		"a process, in place of a container; 0: none" },
 	{ TRAP, "comm", "", NAME, OF_TRAP(comm), 0, RULE_COMM_MAX,
-		"processes of this name, in the container if one is given" },
+		"processes of this name, in the container if one is given, else in each" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
 		"cpu (share of one core); share of time: pressure, throttled, wait; of threads' "
 		"time: runnable, blocked; of threads: still" },

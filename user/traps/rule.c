@@ -56,6 +56,11 @@ enum rule_subject rule_subject(const struct rule *rule)
 	return rule->container[0] ? RULE_CONTAINER : RULE_HOST;
 }
 
+bool rule_is_of_each(const struct rule *rule)
+{
+	return rule->comm[0] && !rule->container[0] && !rule->pod[0];
+}
+
 bool rule_is_of_threads(const struct rule *rule)
 {
 	enum rule_subject subject = rule_subject(rule);

@@ -57,6 +57,8 @@ const char *rule_metric_name(enum rule_metric metric);
 /* False: no metric has that name. */
 bool rule_metric_find(const char *name, enum rule_metric *out);
 enum rule_subject rule_subject(const struct rule *rule);
+/* Is it of a command wherever it runs? Then each container that has it is watched by itself. */
+bool rule_is_of_each(const struct rule *rule);
 /* Is its value taken from the times of threads, and not from a file of the kernel? */
 bool rule_is_of_threads(const struct rule *rule);
 /* -EINVAL with why: a rule that cannot be. */

@@ -9,8 +9,7 @@
 #include "containers/containers.h"
 #include "waiting/waiting.h"
 
-/* The number of the latest visit. */
-static uint32_t latest(const struct wait_sum *all, size_t len)
+uint32_t thread_times_latest(const struct wait_sum *all, size_t len)
 {
 	uint32_t visit = 0;
 
@@ -93,7 +92,7 @@ static void add_processes(const struct waiting *waiting, struct containers *cont
 {
 	size_t len;
 	const struct wait_sum *all = waiting_processes(waiting, &len);
-	uint32_t visit = latest(all, len);
+	uint32_t visit = thread_times_latest(all, len);
 
 	for (size_t i = 0; i < len; i++) {
 		if (all[i].visit != visit || (whose->pid && all[i].tgid != whose->pid) ||

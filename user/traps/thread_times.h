@@ -23,6 +23,8 @@ struct thread_whose {
 	uint32_t pid;
 };
 
+struct wait_sum;
+
 struct thread_times {
 	uint64_t visited_ns; /* the latest visit, CLOCK_MONOTONIC; 0: none */
 	uint64_t past_ns; /* between the latest two; 0: there is only one, or the latest failed */
@@ -41,6 +43,8 @@ struct thread_pids {
 	size_t len, cap;
 };
 
+/* The number of the latest visit that saw one of these. */
+uint32_t thread_times_latest(const struct wait_sum *all, size_t len);
 /* Makes a visit if one is due. False: none was, or waiting is NULL. */
 bool thread_times_visit(struct thread_times *times, struct waiting *waiting,
 	struct containers *containers, uint64_t now_ns);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* traps/watch.c - matches containers again when they changed or one got a name. A trap's name
  * selects containers with exactly that name; without any, those whose name or id begins with it. A
- * pattern matches the whole name. */
+ * pattern matches the whole name. A command without a container is watched in each container, unit
+ * or cgroup that has it, by its labels: a busy process would hide one of the same name elsewhere
+ * that is idle. Whoever makes many of them has half of the free places at most. */
 #include "traps/watch.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include "base/own.h"
 #include "containers/container_list.h"
 #include "containers/containers.h"
+#include "waiting/waiting.h"
 
 #define AGAIN_NS (10 * NSEC_PER_SEC) /* a pod's name may come without a change */
 /* Threads that wanted a CPU for less than one part in so many of the time have no value. */
@@ -301,16 +304,112 @@ static int label(struct watch *watch, const struct rule *rule, struct containers
 	return err == 0 ? set_text(&watch->namespace_, labels.namespace_) : err;
 }
 
+/* ---- a command in each container ------------------------------------------------------------- */
+
+static struct watch *find_place(
+	struct watches *watches, uint32_t rule, const struct containers_labels *labels)
+{
+	vec_each (&watches->all, watch)
+		if (watch->rule == rule && watch->container &&
+			strcmp(watch->container, labels->container) == 0 &&
+			strcmp(watch->pod, labels->pod) == 0 &&
+			strcmp(watch->namespace_, labels->namespace_) == 0)
+			return watch;
+	return NULL;
+}
+
+static bool has_room(const struct watches *watches, uint64_t account)
+{
+	size_t held = 0;
+
+	vec_each (&watches->all, watch)
+		held += watch->comm && watch->account == account;
+	return held <= (WATCHES_MAX - watches->all.len) / 2;
+}
+
+static int want_place(struct watches *watches, const struct rules *rules, uint32_t rule,
+	const struct containers_labels *labels, const struct watch_sources *from, uint64_t now_ns)
+{
+	struct watch *watch = find_place(watches, rule, labels);
+	size_t len = watches->all.len;
+	int err = 0;
+
+	if (watch) {
+		watch->seen = true;
+		return 0;
+	}
+	if (has_room(watches, labels->account))
+		err = add_watch(watches, rules, rule, NULL, from, now_ns);
+	else
+		warn_full(watches, &rules->all[rule]);
+	if (err < 0 || watches->all.len == len)
+		return err;
+	watch = &watches->all.data[len];
+	watch->account = labels->account;
+	err = set_text(&watch->container, labels->container);
+	if (err == 0)
+		err = set_text(&watch->pod, labels->pod);
+	if (err == 0)
+		err = set_text(&watch->namespace_, labels->namespace_);
+	if (err < 0)
+		drop(watches, len);
+	return err;
+}
+
+/* In the containers that had it at the latest visit. */
+static int follow_command(struct watches *watches, const struct rules *rules, uint32_t rule,
+	const struct watch_sources *from, uint64_t now_ns)
+{
+	size_t len;
+	const struct wait_sum *all = waiting_processes(from->waiting, &len);
+	uint32_t visit = thread_times_latest(all, len);
+	int err = 0;
+
+	for (size_t i = 0; i < len && err == 0; i++) {
+		struct containers_labels labels;
+
+		if (all[i].visit != visit || strcmp(all[i].comm, rules->all[rule].comm) != 0)
+			continue;
+		containers_labels(from->containers, all[i].cgroup, &labels);
+		err = want_place(watches, rules, rule, &labels, from, now_ns);
+	}
+	return err;
+}
+
+static int follow_commands(struct watches *watches, const struct rules *rules,
+	const struct watch_sources *from, uint64_t now_ns)
+{
+	struct meter none = METER_INIT;
+	int err = 0;
+
+	for (uint32_t i = 0; i < rules->len && err == 0; i++)
+		if (rule_is_of_each(&rules->all[i]) &&
+			open_meter(watches, &rules->all[i], NULL, from, now_ns, &none) == 0)
+			err = follow_command(watches, rules, i, from, now_ns);
+	return err;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static bool is_of_host(const struct rule *rule)
+{
+	return !rule->container[0] && !rule->pod[0] && !rule->comm[0];
+}
+
 static int look_through(struct watches *watches, const struct rules *rules,
 	const struct watch_sources *from, uint64_t now_ns)
 {
 	_cleanup_(look_done) struct look look = { .rules = rules };
 	int err = containers_each(from->containers, on_item, &look);
 
+	/* Where a command has ended it may begin again, before the trap's rest is over. */
 	vec_each (&watches->all, watch)
-		watch->seen = false;
+		watch->seen = rule_is_of_each(&rules->all[watch->rule]) &&
+			now_ns < watch->trap.rests_ns;
+	if (err == 0)
+		err = follow_commands(watches, rules, from, now_ns);
 	for (uint32_t i = 0; i < rules->len && err == 0; i++)
-		if (rules->all[i].container[0] == '\0' && rules->all[i].pod[0] == '\0')
+		if (is_of_host(&rules->all[i]))
 			err = want(watches, rules, &(struct candidate){ .rule = i }, from, now_ns);
 	vec_each (&look.found, c)
 		if (err == 0 && c->match == look.best[c->rule])
@@ -335,7 +434,7 @@ int watches_follow(struct watches *watches, const struct rules *rules,
 	containers_stats(from->containers, &stats);
 	changes = (stats.made + stats.removed + stats.renamed) << 20 | (stats.named & 0xfffff);
 	if (watches->begun && changes == watches->changes && now_ns < watches->again_ns)
-		return 0;
+		return from->visited ? follow_commands(watches, rules, from, now_ns) : 0;
 	watches->begun = true;
 	watches->started_ns = watches->started_ns ? watches->started_ns : now_ns;
 	watches->again_ns = now_ns + AGAIN_NS;

@@ -25,8 +25,8 @@ struct containers;
 
 struct watch {
 	uint32_t rule; /* index in the configuration's traps */
-	char *path;    /* path of the cgroup; NULL: the host */
-	uint64_t cgroup;
+	char *path; /* path of the cgroup; NULL: the host, or known by its labels alone */
+	uint64_t cgroup, account; /* account: of one that is known by its labels */
 	bool seen, stale; /* stale: its cgroup was removed */
 	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;
@@ -65,7 +65,7 @@ int watches_init(struct watches *watches, struct log *log);
 void watches_done(struct watches *watches);
 /* Replaces the rules; a subject watched by a trap of the same name keeps its cool-down. */
 void watches_reload(struct watches *watches, const struct rules *before, const struct rules *now);
-/* Follows containers that changed. 0 or -ENOMEM. */
+/* Follows containers that changed, and commands that appeared. 0 or -ENOMEM. */
 int watches_follow(struct watches *watches, const struct rules *rules,
 	const struct watch_sources *from, uint64_t now_ns);
 /* Takes the values of those whose latest one is a second old. A subject that is not there, or
