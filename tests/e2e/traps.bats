@@ -230,3 +230,21 @@ stepped_down() {
 	[ "$(grep -c 'trap idle: cpu of' "$said")" -eq 1 ]
 	about idle ".container == \"$stalled\""
 }
+
+@test "a unit is watched by its name, and none fires on a unit that is not there" {
+	local root
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	cgroup=$root/stoker$$.service
+	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
+	cgroups+=("$cgroup")
+	start_in "$cgroup" "$(target spin)" 300
+	wait_until 10 has_run "$pid"
+	configure '[trap unit]' "unit = stoker$$" 'above = 5%' 'capture = 1s' 'before = 1s' \
+		'[trap none]' "unit = stoker$$-not" 'below = 50%'
+	start_daemon
+	wait_until 40 has_bundles unit 1
+	ends_well "$daemon"
+	grep "trap unit: cpu of stoker$$.service is" "$said"
+	[ "$(grep -c 'trap none: cpu' "$said")" -eq 0 ]
+	about unit '.samples > 0'
+}

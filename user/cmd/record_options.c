@@ -423,12 +423,14 @@ static int set_check_path(struct record_options *o, struct why *why)
 static int set_rule_target(struct record_options *o, struct why *why)
 {
 	struct rule *rule = &o->rule;
+	char *name;
 
 	if (o->cgroup && strlen(o->cgroup) >= RULE_TEXT_MAX)
 		return why_set(why, -EINVAL, "the name of the target is too long");
-	if (o->cgroup && o->cgroup_kind != TARGET_CONTAINER && o->cgroup_kind != TARGET_POD)
+	if (o->cgroup && o->cgroup_kind == TARGET_CGROUP)
 		return why_set(why, -EINVAL,
-			"--when is for --container, --pod, a process (-p) or the host (-a)");
+			"--when is for --container, --pod, --unit, a process (-p) or the host "
+			"(-a)");
 	if (o->target == SAMPLER_TIDS || o->ids.len > 1 || o->argv[0])
 		return why_set(why, -EINVAL,
 			"--when is for one process: it excludes -t, a list of processes and a "
@@ -437,8 +439,10 @@ static int set_rule_target(struct record_options *o, struct why *why)
 		rule->pid = o->ids.data[0];
 	if (!o->cgroup)
 		return 0;
-	snprintf(o->cgroup_kind == TARGET_POD ? rule->pod : rule->container, RULE_TEXT_MAX, "%s",
-		o->cgroup);
+	name = o->cgroup_kind == TARGET_POD  ? rule->pod
+		: o->cgroup_kind == TARGET_UNIT ? rule->unit
+						: rule->container;
+	snprintf(name, RULE_TEXT_MAX, "%s", o->cgroup);
 	o->cgroup = NULL;
 	o->target = SAMPLER_ALL;
 	return 0;

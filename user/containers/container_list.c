@@ -204,3 +204,17 @@ enum container_match container_list_match_pod(
 {
 	return container_list_weigh(item, match_pod(item, name));
 }
+
+enum container_match container_list_match_unit(
+	const struct container_list_item *item, const char *name)
+{
+	const char *unit = item->identity.unit;
+	size_t len = strlen(name);
+
+	if (!container_list_is_unit(item))
+		return CONTAINER_MATCH_NO;
+	return strcmp(unit, name) == 0 ||
+			(strncmp(unit, name, len) == 0 && strcmp(unit + len, ".service") == 0)
+		? CONTAINER_MATCH_WHOLE
+		: CONTAINER_MATCH_NO;
+}

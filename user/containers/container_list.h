@@ -52,3 +52,6 @@ enum container_match container_list_match(const struct container_list_item *item
 /* Is it a pod, or a container in one? name: its own, NAMESPACE/NAME, or its uid. */
 enum container_match container_list_match_pod(
 	const struct container_list_item *item, const char *name);
+/* Is it that unit's own folder? name: with or without `.service`. */
+enum container_match container_list_match_unit(
+	const struct container_list_item *item, const char *name);

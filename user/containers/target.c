@@ -40,19 +40,6 @@ static void search_done(struct search *s)
 /* ---- who is meant -----------------------------------------------------------------------------
  */
 
-static enum container_match match_unit(const struct container_list_item *item, const char *name)
-{
-	const char *unit = item->identity.unit;
-	size_t len = strlen(name);
-
-	if (!container_list_is_unit(item))
-		return CONTAINER_MATCH_NO;
-	return strcmp(unit, name) == 0 ||
-			(strncmp(unit, name, len) == 0 && strcmp(unit + len, ".service") == 0)
-		? CONTAINER_MATCH_WHOLE
-		: CONTAINER_MATCH_NO;
-}
-
 static enum container_match match(const struct search *s, const struct container_list_item *item)
 {
 	switch (s->kind) {
@@ -62,7 +49,7 @@ static enum container_match match(const struct search *s, const struct container
 	case TARGET_POD:
 		return container_list_match_pod(item, s->name);
 	case TARGET_UNIT:
-		return match_unit(item, s->name);
+		return container_list_match_unit(item, s->name);
 	default:
 		return CONTAINER_MATCH_NO;
 	}

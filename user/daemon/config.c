@@ -100,6 +100,7 @@ static const struct key keys[] = {
 	{ TRAP, "container", "", NAME, OF_TRAP(container), 0, 0,
 		"NAME, ID or the beginning of one, or a pattern such as web-*; default: the host" },
 	{ TRAP, "pod", "", NAME, OF_TRAP(pod), 0, 0, "NAME, NAMESPACE/NAME or uid of a pod" },
+	{ TRAP, "unit", "", NAME, OF_TRAP(unit), 0, 0, "NAME of a unit, with or without .service" },
 	{ TRAP, "pid", "0", COUNT, OF_TRAP(pid), 0, INT32_MAX,
 		"a process, in place of a container; 0: none" },
 	{ TRAP, "comm", "", NAME, OF_TRAP(comm), 0, RULE_COMM_MAX,

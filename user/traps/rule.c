@@ -53,12 +53,14 @@ enum rule_subject rule_subject(const struct rule *rule)
 		return RULE_COMM;
 	if (rule->pod[0])
 		return RULE_POD;
+	if (rule->unit[0])
+		return RULE_UNIT;
 	return rule->container[0] ? RULE_CONTAINER : RULE_HOST;
 }
 
 bool rule_is_of_each(const struct rule *rule)
 {
-	return rule->comm[0] && !rule->container[0] && !rule->pod[0];
+	return rule->comm[0] && !rule->container[0] && !rule->pod[0] && !rule->unit[0];
 }
 
 bool rule_is_of_threads(const struct rule *rule)
@@ -78,15 +80,19 @@ int rule_check(const struct rule *rule, struct why *why)
 
 	if ((rule->above > 0) == (rule->below > 0))
 		return why_set(why, -EINVAL, "a trap needs either above or below");
-	if (rule->pid && (rule->container[0] || rule->pod[0] || rule->comm[0]))
-		return why_set(
-			why, -EINVAL, "a pid is one process: it excludes container and comm");
+	if (rule->pid && (rule->container[0] || rule->pod[0] || rule->unit[0] || rule->comm[0]))
+		return why_set(why, -EINVAL,
+			"a pid is one process: it excludes container, pod, unit and comm");
+	if ((rule->container[0] != 0) + (rule->pod[0] != 0) + (rule->unit[0] != 0) > 1)
+		return why_set(why, -EINVAL,
+			"container, pod and unit exclude each other: keep one of them");
 	if (strlen(rule->comm) > RULE_COMM_MAX)
 		return why_set(why, -EINVAL,
 			"comm = %s is never found: the kernel keeps %d bytes of a name; give its "
 			"first %d",
 			rule->comm, RULE_COMM_MAX, RULE_COMM_MAX);
-	if (rule->metric == RULE_THROTTLED && (subject != RULE_CONTAINER && subject != RULE_POD))
+	if (rule->metric == RULE_THROTTLED && subject != RULE_CONTAINER && subject != RULE_POD &&
+		subject != RULE_UNIT)
 		return why_set(why, -EINVAL,
 			"the metric throttled needs a container, whose quota it is of");
 	if (rule->metric == RULE_PRESSURE && (subject == RULE_PROCESS || subject == RULE_COMM))

@@ -26,13 +26,14 @@ enum rule_metric {
 
 #define RULE_METRICS_TEXT "cpu, pressure, throttled, wait, runnable, blocked, still"
 
-enum rule_subject { RULE_HOST, RULE_CONTAINER, RULE_POD, RULE_PROCESS, RULE_COMM };
+enum rule_subject { RULE_HOST, RULE_CONTAINER, RULE_POD, RULE_UNIT, RULE_PROCESS, RULE_COMM };
 
 /* [trap NAME] */
 struct rule {
 	char name[RULE_TEXT_MAX];      /* letters, digits, _ and - */
 	char container[RULE_TEXT_MAX]; /* "": none is given; likewise the next */
 	char pod[RULE_TEXT_MAX];
+	char unit[RULE_TEXT_MAX];
 	char comm[RULE_TEXT_MAX];
 	uint64_t pid; /* in our own PID namespace; 0: none is given */
 	enum rule_metric metric;

@@ -91,9 +91,10 @@ static json_t *rates_json(const struct trap_capture *c)
 
 static json_t *rule_json(const struct rule *r)
 {
-	return json_pack("{s:s, s:s, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container",
-		r->container, "pod", r->pod, "pid", (json_int_t)r->pid, "comm", r->comm, "metric",
-		rule_metric_name(r->metric), r->above ? "above_percent" : "below_percent",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container",
+		r->container, "pod", r->pod, "unit", r->unit, "pid", (json_int_t)r->pid, "comm",
+		r->comm, "metric", rule_metric_name(r->metric),
+		r->above ? "above_percent" : "below_percent",
 		(double)(r->above ? r->above : r->below) / 10, "for_s", (double)r->for_ns / 1e9,
 		"before_s", (double)r->before_ns / 1e9, "capture_s", (double)r->capture_ns / 1e9,
 		"cooldown_s", (double)r->cooldown_ns / 1e9);

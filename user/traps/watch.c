@@ -171,14 +171,20 @@ static int on_item(void *ctx, const struct containers_item *item)
 		.path = (char *)item->path,
 		.identity = *item->identity,
 		.facts = (struct state_facts *)item->facts };
+	bool is_container = container_list_is_container(&listed);
 	int err = 0;
 
-	if (!container_list_is_container(&listed))
+	if (!is_container && !container_list_is_unit(&listed))
 		return 0;
 	for (uint32_t i = 0; i < look->rules->len && err == 0; i++) {
 		const struct rule *rule = &look->rules->all[i];
 
-		if (rule->pod[0])
+		if (rule->unit[0])
+			err = add_candidate(look, i,
+				container_list_match_unit(&listed, rule->unit), item);
+		else if (!is_container)
+			continue;
+		else if (rule->pod[0])
 			err = add_candidate(look, i, match_pod(&listed, rule->pod), item);
 		else if (rule->container[0])
 			err = add_candidate(look, i, match_item(&listed, rule->container), item);
@@ -393,7 +399,7 @@ static int follow_commands(struct watches *watches, const struct rules *rules,
 
 static bool is_of_host(const struct rule *rule)
 {
-	return !rule->container[0] && !rule->pod[0] && !rule->comm[0];
+	return !rule->container[0] && !rule->pod[0] && !rule->unit[0] && !rule->comm[0];
 }
 
 static int look_through(struct watches *watches, const struct rules *rules,
