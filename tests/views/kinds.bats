@@ -237,6 +237,10 @@ stalled() {
 	"$stoker" convert -q stalled.folded -e cpu,wall -o stalled.html
 	look stalled.html
 	is '.opened.facts | startswith("35.91 s of wall")'
+	# What it saves is what convert writes, with the line that names the kind.
+	"$stoker" convert -q stalled.folded -e wall -f folded >wall.folded
+	grep -qx '# stoker kind: wall microseconds 0 0' wall.folded
+	jq -j .saved seen.json | diff wall.folded -
 	is '.opened.graph == "Flame graph of 35.91 s"'
 	is '.opened.tip[-2:] == ["total 100.0 %, 35.9 s", "self 0.00 %, 0 s"]'
 	is '[.opened.table[] | select(.[2] == "[blocked on disk]" or .[2] == "lock")[:2]] ==

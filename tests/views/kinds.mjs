@@ -35,6 +35,8 @@ const look = () => page.evaluate(async () => {
 	};
 });
 results.opened = await look();
+const [download] = await Promise.all([page.waitForEvent('download'), page.click('#save')]);
+results.saved = readFileSync(await download.path(), 'utf8');
 results.kinds = await page.evaluate(() => [...document.querySelectorAll('#kind option')].map((o) => o.text));
 for (const at of [0, results.kinds.length - 1, 0]) {
 	if (results.kinds.length) await page.selectOption('#kind', String(at));

@@ -47,6 +47,28 @@ function change_text(before, after, unit) {
 	return `${sign}${value_text(Math.abs(change), unit)}${after > 0 || before > 0 ? part : ''}`;
 }
 
+const folded_word = (text) => text.replace(/[ ;]/g, '_');
+
+// The line without which readers of folded stacks take counts for CPU samples.
+function kind_line(sides) {
+	const { kinds, kind, unit, period_ns } = sides[sides.length - 1], base = unit.replace(/\/\d+$/, '');
+	const samples = (side) => side.unit.startsWith('samples');
+	if (sides.length > 1 ? sides.every(samples) : base === 'samples' && !kinds) return '';
+	const shown = base === 'nanoseconds' ? 'microseconds' : folded_word(base);
+	return `# stoker kind: ${folded_word(kind)} ${shown} ${period_ns} 0\n`;
+}
+
+// Nanoseconds become microseconds; each line hands what it has below one to the next.
+function in_microseconds(lines, s, parts) {
+	let rest = 0;
+	for (const [, counts] of lines) {
+		if (!counts[s]) continue;
+		rest += counts[s];
+		counts[s] = Math.floor(rest / (1000 * parts));
+		rest -= counts[s] * 1000 * parts;
+	}
+}
+
 // What is shown as folded stacks, as `stoker convert` writes them.
 function folded_text(page) {
 	const { nodes, functions, texts, sides } = page.profile, lines = new Map();
@@ -63,5 +85,11 @@ function folded_text(page) {
 			lines.get(line)[s] += count;
 		}
 	});
-	return [...lines].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([line, counts]) => `${line} ${counts.join(' ')}\n`).join('');
+	const sorted = [...lines].sort((a, b) => (a[0] < b[0] ? -1 : 1));
+	sides.forEach((side, s) => {
+		const parts = /^nanoseconds(?:\/(\d+))?$/.exec(side.unit);
+		if (parts) in_microseconds(sorted, s, Number(parts[1] || 1));
+	});
+	const whole = sorted.filter(([, counts]) => counts.some((n) => n));
+	return kind_line(sides) + whole.map(([line, counts]) => `${line} ${counts.join(' ')}\n`).join('');
 }
