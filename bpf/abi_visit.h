@@ -36,9 +36,11 @@ struct visit_resource {
 	__u8 v6;       /* address has 16 bytes, and else 4 */
 	__u8 len;      /* of parts; bytes of text, with the NUL that ends it */
 	__u8 more;     /* the path is longer */
+	__u8 cut;      /* bit i: parts[i] is longer, too */
 	__u8 asked;    /* the kernel chose the own port for a connection that goes there */
+	__u8 pad[1];
 	__u16 port, own_port; /* the other end's, 0: none */
-	__u16 pad2[3];
+	__u16 pad2[2];
 	union {
 		__u8 address[16]; /* of the other end, in the net's byte order */
 		__u64 futex;

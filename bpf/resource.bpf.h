@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/resource.bpf.h - the socket, file or futex for which a thread waits: its system call names
- * it, in the registers with which the thread entered the kernel. No lock is taken and nothing is
- * held, so another thread may close it meanwhile, and the memory be used again: the descriptor is
- * read once more after all else, and whoever asked looks whether the thread still waits. */
+ * it, in the registers with which the thread entered the kernel. Another thread may have put
+ * another file there since: of a socket the thread has to be in its queue. No lock is taken and
+ * nothing is held, so memory may be given back and used again meanwhile: all is read twice in a
+ * short time, and counts if it is the same, and if the thread still waits afterwards. */
 #pragma once
 
 #include "vmlinux/net.h"
@@ -38,20 +39,57 @@ enum call_kind {
 #define S_IFSOCK 0140000
 #define PIPEFS_MAGIC 0x50495045
 
-#define RESOURCE_STEPS 8 /* up to the root of the path */
+#define RESOURCE_STEPS 8    /* up to the root of the path */
+#define RESOURCE_WAITERS 32 /* in a queue; of more it is not known who they are */
+#define RESOURCE_POLLED 4   /* descriptors of a poll */
+#define RESOURCE_NS 20000   /* for both reads */
+
+struct resource_reads {
+	struct visit_resource reads[2];
+	struct {
+		u32 fd;
+		u16 events, revents;
+	} polled[RESOURCE_POLLED];
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct visit_resource);
+	__type(value, struct resource_reads);
 } visit_resources SEC(".maps");
 
-static __always_inline struct visit_resource *resource_of(void)
+static __always_inline struct resource_reads *resource_reads_of(void)
 {
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&visit_resources, &zero);
+}
+
+/* Does the thread wait in the socket's queue, itself or by a poll? */
+static __always_inline bool resource_waits(struct sock *sk, struct task_struct *task)
+{
+	struct socket_wq *queue = BPF_CORE_READ(sk, sk_wq);
+	struct list_head *head, *at;
+	struct wait_queue_entry *entry;
+	struct poll_wqueues *polls;
+
+	if (!queue)
+		return false;
+	head = (void *)queue + bpf_core_field_offset(struct socket_wq, wait) +
+		bpf_core_field_offset(struct wait_queue_head, head);
+	at = BPF_CORE_READ(head, next);
+	NOT_UNROLLED
+	for (u32 i = 0; i < RESOURCE_WAITERS; i++) {
+		if (!at || at == head)
+			return false;
+		entry = (void *)at - bpf_core_field_offset(struct wait_queue_entry, entry);
+		polls = BPF_CORE_READ(entry, private);
+		if ((void *)polls == (void *)task || BPF_CORE_READ(polls, polling_task) == task)
+			return true;
+		at = BPF_CORE_READ(at, next);
+	}
+	return true;
 }
 
 static __always_inline void resource_inet(struct visit_resource *w, struct sock *sk, u32 v6)
@@ -97,16 +135,17 @@ static __always_inline void resource_unix(struct visit_resource *w, struct sock 
 		(const char *)addr + bpf_core_field_offset(addr->name) +
 			offsetof(struct sockaddr_un, sun_path));
 	w->len = (u8)len;
-	/* It holds the other end, and that its name. */
-	if (BPF_CORE_READ(own, peer) == (void *)peer)
-		w->kind = RESOURCE_UNIX;
+	w->kind = RESOURCE_UNIX;
 }
 
-static __always_inline void resource_socket(struct visit_resource *w, struct file *file)
+static __always_inline void resource_socket(
+	struct visit_resource *w, struct task_struct *task, struct file *file)
 {
 	struct socket *socket = (void *)BPF_CORE_READ(file, private_data);
 	struct sock *sk = BPF_CORE_READ(socket, sk);
-	u32 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
+	u32 family = sk && resource_waits(sk, task)
+		? BPF_CORE_READ(sk, __sk_common.skc_family)
+		: 0;
 
 	if (family == AF_INET || family == AF_INET6)
 		resource_inet(w, sk, family == AF_INET6);
@@ -142,6 +181,7 @@ static __always_inline void resource_path(struct visit_resource *w, struct file 
 		}
 		bpf_probe_read_kernel_str(w->parts[w->len & (RESOURCE_PARTS - 1)], RESOURCE_PART,
 			BPF_CORE_READ(at, d_name.name));
+		w->cut |= (BPF_CORE_READ(at, d_name.len) >= RESOURCE_PART) << w->len;
 		w->len++;
 		at = up;
 	}
@@ -156,38 +196,73 @@ static __always_inline void resource_file(
 	u32 type = inode ? BPF_CORE_READ(inode, i_mode) & S_IFMT : 0;
 
 	if (type == S_IFSOCK)
-		resource_socket(w, file);
+		resource_socket(w, task, file);
 	else if (type == S_IFREG || type == S_IFBLK ||
 		(type == S_IFIFO && BPF_CORE_READ(inode, i_sb, s_magic) != PIPEFS_MAGIC))
 		resource_path(w, file);
-	if (w->kind != RESOURCE_NONE && file_of_fd(task, fd) != file)
-		w->kind = RESOURCE_NONE;
 }
 
-/* The record of resource_of. user: regs are those of the thread's entry, and its memory may be
- * read. */
+/* The kind of a descriptor's file, read into both places; RESOURCE_NONE: it is not the same.
+ * Numbers only, for it is verified once. */
+__noinline u32 resource_read(u64 thread, u32 fd)
+{
+	struct resource_reads *r = resource_reads_of();
+	u64 *one, *two, began_ns = bpf_ktime_get_ns();
+
+	if (!r)
+		return RESOURCE_NONE;
+	__builtin_memset(r->reads, 0, sizeof(r->reads));
+	NOT_UNROLLED
+	for (u32 i = 0; i < 2; i++)
+		resource_file(&r->reads[i & 1], (struct task_struct *)thread, fd);
+	one = (u64 *)&r->reads[0];
+	two = (u64 *)&r->reads[1];
+	NOT_UNROLLED
+	for (u32 i = 0; i < sizeof(struct visit_resource) / sizeof(u64); i++)
+		if (one[i] != two[i])
+			r->reads[0].kind = RESOURCE_NONE;
+	if (bpf_ktime_get_ns() - began_ns > RESOURCE_NS)
+		r->reads[0].kind = RESOURCE_NONE;
+	return r->reads[0].kind;
+}
+
+/* Of some descriptors the first that has a name. */
+static __always_inline void resource_poll(struct resource_reads *r, u64 addr, u64 len)
+{
+	u64 bytes = len * sizeof(r->polled[0]);
+
+	asm volatile("" : "+r"(bytes));
+	if (len == 0 || len > RESOURCE_POLLED || bytes > sizeof(r->polled) ||
+		page_read(r->polled, bytes, addr))
+		return;
+	NOT_UNROLLED
+	for (u32 i = 0; i < RESOURCE_POLLED; i++)
+		if (i < len && resource_read(visited, r->polled[i & (RESOURCE_POLLED - 1)].fd))
+			return;
+}
+
+/* The first record of resource_reads_of. user: regs are those of the thread's entry, and its memory
+ * may be read. */
 static __noinline void resource_find(struct task_struct *task, arch_user_regs *regs, bool user)
 {
-	struct visit_resource *w = resource_of();
-	u64 args[2], polled; /* a struct pollfd: the descriptor comes first */
+	struct resource_reads *r = resource_reads_of();
+	u64 args[2];
 	u32 call;
 
-	if (!w)
+	if (!r)
 		return;
-	w->kind = RESOURCE_NONE;
+	r->reads[0].kind = RESOURCE_NONE;
 	if (task->flags & PF_IO_WORKER ||
 		(!user && bpf_probe_read_kernel(regs, sizeof(*regs), regs_saved_at(task))))
 		return;
 	call = call_of(task, regs, args);
-	if (call == CALL_OTHER)
-		return;
-	__builtin_memset(w, 0, sizeof(*w));
 	if (call == CALL_FUTEX) {
-		w->kind = RESOURCE_FUTEX;
-		w->futex = args[0];
+		__builtin_memset(&r->reads[0], 0, sizeof(r->reads[0]));
+		r->reads[0].kind = RESOURCE_FUTEX;
+		r->reads[0].futex = args[0];
 	} else if (call == CALL_FILE) {
-		resource_file(w, task, (u32)args[0]);
-	} else if (user && args[1] == 1 && page_read(&polled, sizeof(polled), args[0]) == 0) {
-		resource_file(w, task, (u32)polled);
+		resource_read(visited, (u32)args[0]);
+	} else if (call == CALL_POLL && user) {
+		resource_poll(r, args[0], args[1]);
 	}
 }

@@ -358,15 +358,17 @@ static __always_inline int write_frames(
 static __always_inline int write_record(
 	struct seq_file *seq, struct scratch *s, struct visit_record *r)
 {
-	struct visit_resource *w = resource_of();
+	struct resource_reads *w = resource_reads_of();
 
-	if (!w || w->kind == RESOURCE_NONE)
+	if (!w || w->reads[0].kind == RESOURCE_NONE)
 		r->flags &= ~VISIT_RESOURCE;
 	if (bpf_seq_write(seq, r, sizeof(*r)) ||
 		write_frames(seq, s->kernel.frames, r->kernel_len, STACK_KERNEL_FRAMES_MAX) ||
 		write_frames(seq, s->user.frames, r->user_len, STACK_USER_FRAMES_MAX))
 		return -1;
-	return w && r->flags & VISIT_RESOURCE ? bpf_seq_write(seq, w, sizeof(*w)) : 0;
+	return w && r->flags & VISIT_RESOURCE
+		? bpf_seq_write(seq, &w->reads[0], sizeof(w->reads[0]))
+		: 0;
 }
 
 /* The walk's calls need all of the stack but a little: so little lives here across them. */

@@ -19,9 +19,27 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr;
 } CORE;
 
+struct wait_queue_head {
+	struct list_head head;
+} CORE;
+
+struct wait_queue_entry {
+	void *private; /* the task that waits, or a poll's struct poll_wqueues */
+	struct list_head entry;
+} CORE;
+
+struct poll_wqueues {
+	struct task_struct *polling_task;
+} CORE;
+
+struct socket_wq {
+	struct wait_queue_head wait;
+} CORE;
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	struct socket_wq *sk_wq;
 } CORE;
 
 struct inet_bind_bucket {

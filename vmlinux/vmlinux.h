@@ -136,6 +136,7 @@ struct inode___plain_time {
 } CORE;
 
 struct qstr {
+	u32 len;
 	const unsigned char *name;
 } CORE;
 

@@ -175,13 +175,34 @@ def poll_socket():
     poll.poll()
 
 
+@waits('[blocked on poll]', 'tcp 127[.]0[.]0[.]1:[0-9]+')
+def poll_two():
+    client, *rest = connected()
+    poll = polled()
+    poll.register(client, select.POLLIN)
+    poll.poll()
+
+
+@waits('[blocked on socket]')
+def other_file():
+    one, *rest = connected()
+    named = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    named.bind(path('other'))
+    threading.Thread(target=one.recv, args=(1,), daemon=True).start()
+    while state_of(f'{os.getpid()}/task/{threading.enumerate()[-1].native_id}') != 'S':
+        time.sleep(0.05)
+    os.dup2(named.fileno(), one.fileno())
+    pair = socket.socketpair()
+    pair[0].recv(1)
+
+
 @waits('[blocked on pipe]', 'file .*/named-fifo-[0-9]+')
 def fifo_read():
     os.mkfifo(path('named-fifo'))
     os.read(os.open(path('named-fifo'), os.O_RDWR), 1)
 
 
-@waits('[blocked on file lock]', 'file [.][.][.]/x{31}/c/d/deep-[0-9]+')
+@waits('[blocked on file lock]', 'file [.][.][.]/x{31}[.][.][.]/c/d/deep-[0-9]+')
 def flock_deep():
     home = os.path.join(HOME, 'a', 'x' * 40, 'c', 'd')
     os.makedirs(home)

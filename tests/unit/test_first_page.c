@@ -233,6 +233,16 @@ static void waits_are_counted_in_threads_by_the_function_of_the_program_that_has
 	free(text);
 	c->waits_before.past_ns = 20 * NSEC_PER_SEC;
 	c->waits_after.past_ns = 10 * NSEC_PER_SEC;
+	/* With very many threads a window may have no visit. */
+	add_wait(&c->waits_before, "[blocked on poll]|node/uv__fs_work|node/worker", 3, false, 20);
+	text = page_of(c, NULL);
+	has(text, "\nThreads were not visited in the time after it fired:");
+	has(text,
+		"     1.00 ->       -  [blocked on poll], 1 thread\n      uv__fs_work < "
+		"worker\n");
+	free(text);
+	profile_done(&c->waits_before.profile);
+	assert_int_equal(profile_init(&c->waits_before.profile), 0);
 	/* Three threads in one place, whatever the kernel's and the library's frames are. */
 	add_wait(&c->waits_before,
 		"[blocked on poll]|/k/do_poll|libc.so.6/__poll|java.net.Socket.read|Shop.ask|"

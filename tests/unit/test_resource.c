@@ -61,6 +61,9 @@ static void a_local_socket_is_named_by_its_path(void **state)
 	says(&made, "unix @name");
 	made.len = 1;
 	says(&made, "");
+	memcpy(made.text, "evil_[k", 8);
+	made.len = 8;
+	says(&made, "unix evil_(k");
 	memset(made.text, 'x', sizeof(made.text));
 	made.len = 255;
 	assert_int_equal(resource_text(&made, out, sizeof(out)), 113);
@@ -73,6 +76,9 @@ static void a_file_is_named_by_the_end_of_its_path(void **state)
 
 	(void)state;
 	says(&made, "file /a/b");
+	made.cut = 2;
+	says(&made, "file /a.../b");
+	made.cut = 0;
 	made.more = 1;
 	says(&made, "file .../a/b");
 	made.len = 0;

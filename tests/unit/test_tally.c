@@ -111,6 +111,32 @@ static void a_wait_has_its_text_or_is_refused(void **state)
 	tally_done(&tally);
 }
 
+/* A thread that waits may not be visited for some intervals. */
+static void a_stack_that_is_kept_is_not_forgotten(void **state)
+{
+	static const uint64_t frames[] = { 1, 2 };
+	const struct event_stack half = { .frames_len = 2, .hash = 11 }, other = { .hash = 12 };
+	const struct event_task task = { .id = 5 };
+	struct tally tally = { 0 };
+
+	(void)state;
+	assert_int_equal(tally_task(&tally, &task), 0);
+	assert_int_equal(tally_stack(&tally, &half, frames), 0);
+	assert_int_equal(tally_stack(&tally, &other, frames), 0);
+	for (int i = 0; i < 20; i++) {
+		tally_keep(&tally, 11);
+		tally_keep(&tally, 0);
+		tally_keep(&tally, 99);
+		tally_keep_task(&tally, 5);
+		tally_keep_task(&tally, 6);
+		(void)tally_next(&tally);
+	}
+	assert_non_null(hash_find(&tally.by_hash, 11));
+	assert_null(hash_find(&tally.by_hash, 12));
+	assert_non_null(tally_task_key(&tally, 5));
+	tally_done(&tally);
+}
+
 static void what_was_used_in_this_epoch_or_the_last_is_kept(void **state)
 {
 	struct event_stack used = { .frames_len = 1, .hash = 11 }, idle = { .hash = 12 };
@@ -183,6 +209,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it),
 		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
 		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
+		cmocka_unit_test(a_stack_that_is_kept_is_not_forgotten),
 		cmocka_unit_test(a_wait_has_its_text_or_is_refused),
 		cmocka_unit_test(what_was_used_in_this_epoch_or_the_last_is_kept),
 		cmocka_unit_test(stacks_and_tasks_have_so_many_bytes_and_no_more),

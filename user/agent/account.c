@@ -180,10 +180,16 @@ static const char *plural(uint64_t n)
 static void put_wall(const struct account *a, struct buf *out)
 {
 	if (a->walls.visits > 0) {
-		buf_printf(out, "wall     %.1f s of waiting in %llu visits, ",
+		buf_printf(out, "wall     %.1f s of waiting in %llu visits",
 			(double)a->walls.waiting_ns / 1e9, (unsigned long long)a->walls.visits);
-		buf_put_percent(out, a->waits_complete, a->waits_total);
-		buf_puts(out, " % of stacks complete");
+		if (a->walls.hz > 0 && a->walls.hz * 2 < a->walls.asked_hz)
+			buf_printf(out, " (%.1f a second of %u, for what they cost)", a->walls.hz,
+				a->walls.asked_hz);
+		if (a->waits_total > 0) {
+			buf_puts(out, ", ");
+			buf_put_percent(out, a->waits_complete, a->waits_total);
+			buf_puts(out, " % of stacks complete");
+		}
 		if (a->walls.lost_ns > 0)
 			buf_printf(out, "; %.1f s more in stacks that are not known",
 				(double)a->walls.lost_ns / 1e9);

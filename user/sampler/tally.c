@@ -205,6 +205,21 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 	return 0;
 }
 
+void tally_keep(struct tally *tally, uint64_t hash)
+{
+	uint32_t at;
+
+	(void)find_stack(tally, hash, &at);
+}
+
+void tally_keep_task(struct tally *tally, uint32_t id)
+{
+	const uint64_t *at = hash_find(&tally->by_id, id);
+
+	if (at)
+		tally->tasks.data[*at].used = tally->interval;
+}
+
 int tally_wait(struct tally *tally, const struct count_key *key, const struct tally_wait *wait)
 {
 	struct tally_count *c;

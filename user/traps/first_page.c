@@ -160,6 +160,18 @@ static void put_share(struct buf *out, const char *name, const struct trap_threa
 		buf_printf(out, " %10s\n", "unknown");
 }
 
+static void put_number(struct buf *out, const char *name, const struct trap_threads *a,
+	const struct trap_threads *b)
+{
+	buf_printf(out, "  %-12s", name);
+	for (const struct trap_threads *t = a; t; t = t == a ? b : NULL)
+		if (t->past_ns)
+			buf_printf(out, " %8u%s", t->threads, t == a ? "  " : "");
+		else
+			buf_printf(out, " %10s", "unknown");
+	buf_puts(out, "\n");
+}
+
 /* In per cent, all CPUs together. */
 static double throttled(const struct trap_threads *t)
 {
@@ -175,7 +187,7 @@ static void put_threads(const struct trap_capture *c, struct buf *out)
 	put_share(out, "runnable", a, a->split.runnable_ns, b, b->split.runnable_ns);
 	put_share(out, "blocked", a, a->split.blocked_ns, b, b->split.blocked_ns);
 	put_share(out, "other", a, a->split.other_ns, b, b->split.other_ns);
-	buf_printf(out, "  %-12s %8u   %8u\n", "threads", a->threads, b->threads);
+	put_number(out, "threads", a, b);
 	if (throttled(a) > 0 || throttled(b) > 0)
 		buf_printf(out,
 			"Its quota of CPU time was used up for %.1f %% of the time before, and "

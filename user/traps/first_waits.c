@@ -37,6 +37,7 @@ struct rows {
 	struct hash by_text, seen; /* a row and a thread */
 	VEC(struct row) all;
 	double further; /* threads of rows above ROWS_MAX, after it fired */
+	bool before, after; /* threads were visited then */
 };
 
 static void rows_done(struct rows *rows)
@@ -98,16 +99,26 @@ static bool is_silent(const struct profile *p, const struct profile_frame *frame
 		(frame->class == PROFILE_NATIVE && is_library(profile_text(p, frame->module)));
 }
 
+/* Nothing but a runtime's own frames says what the thread is for. */
+static bool says_nothing(const struct profile *p, uint32_t stack)
+{
+	for (uint32_t i = 0; i < p->stacks.data[stack].len; i++)
+		if (!is_silent(p, profile_stack_frame(p, stack, i)))
+			return false;
+	return true;
+}
+
 /* Appends "leaf < caller < ..."; the first frame that is the program's own is put into *own. */
 static void put_stack(const struct profile *p, uint32_t stack, struct buf *out, const char **own)
 {
 	const struct profile_stack *s = &p->stacks.data[stack];
+	bool all = says_nothing(p, stack);
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < s->len && shown <= FRAMES; i++) {
 		const struct profile_frame *frame = profile_stack_frame(p, stack, i);
 
-		if (is_silent(p, frame))
+		if (all ? frame->class != PROFILE_NATIVE : is_silent(p, frame))
 			continue;
 		if (!**own && is_own(p, frame))
 			*own = profile_text(p, frame->name);
@@ -224,6 +235,7 @@ static int add_waits(struct rows *rows, const struct trap_waits *waits, bool aft
 
 		if (s->kind != wall)
 			continue;
+		*(after ? &rows->after : &rows->before) = true;
 		err = find_row(rows, &waits->profile, s, &index);
 		if (err == -ENOSPC) {
 			rows->further += after ? threads : 0;
@@ -266,6 +278,15 @@ static bool has_frame(const struct profile *p, uint32_t stack, const char *name)
 	return false;
 }
 
+static bool waits_for(const struct profile *p, uint32_t stack, const struct row *row)
+{
+	struct row other = { .waits_for = "" };
+
+	note_resource(p, stack, &other);
+	return other.waits_for_len == row->waits_for_len &&
+		memcmp(other.waits_for, row->waits_for, (size_t)row->waits_for_len) == 0;
+}
+
 /* Threads that waited likewise then; a store has names alone, so the function is what counts. */
 static double earlier_threads(const struct profile *p, const struct row *row)
 {
@@ -274,7 +295,7 @@ static double earlier_threads(const struct profile *p, const struct row *row)
 
 	vec_each (&p->samples, s)
 		if (s->kind == wall && strcmp(state_of(p, s->stack), row->state) == 0 &&
-			has_frame(p, s->stack, row->own))
+			waits_for(p, s->stack, row) && has_frame(p, s->stack, row->own))
 			ns += (double)s->value;
 	return p->duration_ns > 0 ? ns / (double)p->duration_ns : 0;
 }
@@ -296,12 +317,24 @@ static void put_wrapped(const char *text, size_t len, struct buf *out)
 	}
 }
 
+/* "-": no visit fell into that time. */
+static void put_count(double threads, bool visited, struct buf *out)
+{
+	if (visited)
+		buf_printf(out, "%7.2f", threads);
+	else
+		buf_printf(out, "%7s", "-");
+}
+
 static void put_row(const struct rows *rows, const struct row *row, const struct profile *earlier,
 	struct buf *out)
 {
 	char waits_for[RESOURCE_TEXT_MAX];
 
-	buf_printf(out, "  %7.2f -> %7.2f", row->before, row->after);
+	buf_puts(out, "  ");
+	put_count(row->before, rows->before, out);
+	buf_puts(out, " -> ");
+	put_count(row->after, rows->after, out);
 	if (earlier && *row->own)
 		buf_printf(out, "  (%.2f)", earlier_threads(earlier, row));
 	buf_printf(out, "  %s", *row->state ? row->state : "[unknown]");
@@ -359,6 +392,11 @@ int first_waits_put(const struct trap_capture *c, const struct profile *earlier,
 		buf_puts(out, "\nNo stack of a waiting thread was seen.\n");
 		return buf_err(out);
 	}
+	if (!rows.before || !rows.after)
+		buf_printf(out,
+			"\nThreads were not visited in the time %s it fired: of very many "
+			"threads visits are rare.\n",
+			rows.before ? "after" : "before");
 	qsort(rows.all.data, rows.all.len, sizeof(*rows.all.data), by_threads);
 	put_rows(&rows, false, ROWS, earlier, out);
 	put_rows(&rows, true, ROWS_IDLE, NULL, out);

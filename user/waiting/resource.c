@@ -61,6 +61,14 @@ static int inet_text(const struct visit_resource *r, char *out, size_t size)
 	return snprintf(out, size, "%s %s", protocol, address);
 }
 
+/* Brackets have a meaning in a stack's text. */
+static int without_brackets(char *text, int len)
+{
+	for (char *at = text; *at; at++)
+		*at = (char)(*at == '[' ? '(' : *at == ']' ? ')' : *at);
+	return len;
+}
+
 static int unix_text(const struct visit_resource *r, char *out, size_t size)
 {
 	size_t len = r->len < UNIX_PATH_MAX ? r->len : UNIX_PATH_MAX;
@@ -68,8 +76,9 @@ static int unix_text(const struct visit_resource *r, char *out, size_t size)
 
 	if (len <= abstract)
 		return 0;
-	return snprintf(out, size, "unix %s%.*s", abstract ? "@" : "", (int)(len - abstract),
-		r->text + abstract);
+	return without_brackets(out,
+		snprintf(out, size, "unix %s%.*s", abstract ? "@" : "", (int)(len - abstract),
+			r->text + abstract));
 }
 
 static int file_text(const struct visit_resource *r, char *out, size_t size)
@@ -78,9 +87,9 @@ static int file_text(const struct visit_resource *r, char *out, size_t size)
 	int len = snprintf(out, size, "file %s", r->more ? "..." : "");
 
 	for (size_t i = parts; i-- > 0;)
-		len += snprintf(out + len, size - (size_t)len, "/%.*s", RESOURCE_PART - 1,
-			r->parts[i]);
-	return parts > 0 ? len : 0;
+		len += snprintf(out + len, size - (size_t)len, "/%.*s%s", RESOURCE_PART - 1,
+			r->parts[i], r->cut >> i & 1 ? "..." : "");
+	return parts > 0 ? without_brackets(out, len) : 0;
 }
 
 size_t resource_text(const struct visit_resource *r, char *out, size_t size)

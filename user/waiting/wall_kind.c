@@ -39,5 +39,5 @@ int wall_flush(struct walls *walls, struct profile *profile, uint32_t *kind)
 	if (err == 0)
 		err = profile_string(
 			profile, PROFILE_NANOSECONDS, &profile->kinds[*kind].unit);
-	return err < 0 ? err : walls_flush(walls);
+	return err < 0 ? err : walls_end(walls);
 }

@@ -75,6 +75,7 @@ int walls_open(const struct walls_options *options, struct sampler *sampler, str
 	w->user = options->user;
 	w->futexes = options->futexes;
 	w->spans_ns = options->spans_ns;
+	w->stats.asked_hz = options->hz;
 	visit_pace_init(&w->pace, options->hz, options->part, (uint32_t)clock_ns(CLOCK_MONOTONIC));
 	err = visitor_open(sampler, &w->visitor, why);
 	if (err < 0) {
@@ -191,6 +192,17 @@ static int flush(struct walls *w, struct wall_thread *thread)
 	}
 	thread->wait_ns = thread->visits = 0;
 	return err;
+}
+
+/* Intervals may be shorter than the time between visits: what the thread has stays. */
+static void keep(struct walls *w, const struct wall_thread *thread)
+{
+	if (!thread->known)
+		return;
+	tally_keep(w->tally, thread->key.user_stack);
+	tally_keep(w->tally, thread->key.kernel_stack);
+	tally_keep(w->tally, thread->waits_for);
+	tally_keep_task(w->tally, thread->key.task);
 }
 
 static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
@@ -381,11 +393,20 @@ int walls_flush(struct walls *w)
 {
 	int err = 0;
 
-	for (size_t i = 0; w && i < w->threads.len && err == 0; i++)
+	for (size_t i = 0; w && i < w->threads.len && err == 0; i++) {
 		err = flush(w, &w->threads.data[i]);
+		keep(w, &w->threads.data[i]);
+	}
 	if (w)
 		w->flushed_ns = w->last_ns;
 	return err;
+}
+
+int walls_end(struct walls *w)
+{
+	int err = w && clock_ns(CLOCK_MONOTONIC) - w->last_ns > NSEC_PER_SEC ? walls_visit(w) : 0;
+
+	return err < 0 ? err : walls_flush(w);
 }
 
 int walls_each(const struct walls *w, walls_fn *fn, void *ctx)

@@ -30,6 +30,7 @@ struct walls_stats {
 	uint64_t refused;              /* threads that found no room, added up */
 	uint64_t unwalked;             /* stacks for which a visit had no time left */
 	uint64_t cpu_ns;               /* of all visits */
+	uint32_t asked_hz;
 	double hz;                     /* rate of the latest visits; 0: less than two */
 };
 
@@ -57,6 +58,9 @@ int walls_visit(struct walls *walls);
 uint64_t walls_due_ns(const struct walls *walls);
 /* Puts the time that is not there yet into the tally (tally_wait). 0 or -ENOMEM. */
 int walls_flush(struct walls *walls);
+/* An interval ends: likewise, after a visit if the latest is over a second old. So each interval
+ * has one, however rare they are. As walls_visit. */
+int walls_end(struct walls *walls);
 /* Each thread that waited at its latest visit, and for how long it has had no CPU by then. */
 typedef int walls_fn(void *ctx, uint32_t tid, uint64_t still_ns);
 /* 0 or fn's first error. */
