@@ -153,6 +153,21 @@ static void who_waits_for_work_is_idle_and_who_waits_for_an_answer_is_not(void *
 	}
 }
 
+/* Node's own: the wait is right below its function, or in the work that the function does. */
+static void a_worker_is_idle_right_below_its_own_function(void **state)
+{
+	static const struct wait_frame idle[] = { OF("__futex_wait"), OF("pthread_cond_wait"),
+		OF("uv_cond_wait"),
+		OF("node::(anonymous namespace)::PlatformWorkerThread(void*)") };
+	static const struct wait_frame works[] = { OF("__futex_wait"), OF("pthread_cond_wait"),
+		OF("uv_cond_wait"), OF("compile"),
+		OF("node::(anonymous namespace)::PlatformWorkerThread(void*)") };
+
+	(void)state;
+	assert_true(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, idle, 4));
+	assert_false(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, works, 5));
+}
+
 static void who_polls_the_one_whom_it_asked_is_not_idle(void **state)
 {
 	static const struct wait_frame frames[] = { OF("__poll"), OF("app+0x1234") };
@@ -166,6 +181,7 @@ static void who_polls_the_one_whom_it_asked_is_not_idle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_worker_is_idle_right_below_its_own_function),
 		cmocka_unit_test(who_polls_the_one_whom_it_asked_is_not_idle),
 		cmocka_unit_test(the_functions_of_a_wait_say_its_state),
 		cmocka_unit_test(every_state_is_a_mark_that_no_code_can_have_for_a_name),

@@ -73,7 +73,7 @@ enum place {
 	LAST,      /* but for the functions of a library that ask the kernel */
 };
 
-#define LAST_FRAMES 3 /* from the leaf on, with that function itself */
+#define LAST_FRAMES 4 /* from the leaf on, with that function itself */
 
 /* Where pools wait for work, event loops for events, and runtimes' own threads for something to do:
  * of the JVM, .NET, Go, libuv, V8, Python and C. Some have work, too, above them. */
@@ -108,6 +108,8 @@ static const struct {
 	{ "runtime.templateThread", true, ANYWHERE },
 	{ "uv__io_poll", true, LAST },
 	{ "node::DelayedTaskScheduler::Run", true, LAST },
+	{ "node::(anonymous namespace)::PlatformWorkerThread", true, LAST },
+	{ "node::inspector::(anonymous namespace)::StartIoThreadMain", true, LAST },
 	{ "concurrent.futures.thread:_worker", false, INNERMOST },
 	{ "socketserver:BaseServer.serve_forever", false, ANYWHERE },
 };
