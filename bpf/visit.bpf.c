@@ -358,8 +358,10 @@ static __always_inline int write_frames(
 static __always_inline int write_record(
 	struct seq_file *seq, struct scratch *s, struct visit_record *r)
 {
-	struct resource_reads *w = resource_reads_of();
+	struct resource_reads *w = NULL;
 
+	if (r->flags & VISIT_RESOURCE)
+		w = resource_reads_of();
 	if (!w || w->reads[0].kind == RESOURCE_NONE)
 		r->flags &= ~VISIT_RESOURCE;
 	if (bpf_seq_write(seq, r, sizeof(*r)) ||

@@ -88,6 +88,20 @@ static void functions_count_once_a_stack(void **state)
 		"vfs_read_[k]||||6/6\n");
 }
 
+static void waits_are_those_of_states_resources_and_innermost_functions(void **state)
+{
+	static const struct ranking_only waits = { .waits = true };
+	struct fixture *f = *state;
+
+	assert_int_equal(put(f, "web;1;a;main;ask;recv;tcp_[k];[waits for tcp 1.2.3.4:5];"
+				"[blocked on socket] 7"), 0);
+	assert_int_equal(put(f, "web;1;a;main;ask;lock;futex_[k];[blocked on futex] 3"), 0);
+	assert_int_equal(ranking_functions(f->ranking, &waits, &f->rows), 0);
+	expect(f, RANKING_BY_SELF,
+		"[blocked on socket]||||7/7\n[waits for tcp 1.2.3.4:5]||||7/7\nrecv||||7/7\n"
+		"[blocked on futex]||||3/3\nlock||||3/3\nask||||0/10\nmain||||0/10\n");
+}
+
 static void samples_with_a_guess_are_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -208,6 +222,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(functions_count_once_a_stack),
+		TEST(waits_are_those_of_states_resources_and_innermost_functions),
 		TEST(samples_with_a_guess_are_counted),
 		TEST(functions_of_one_process_or_container),
 		TEST(processes_have_their_hottest_leaf),

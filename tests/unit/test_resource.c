@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "profile/marks.h"
 #include "waiting/resource.h"
 
 static void says(const struct visit_resource *resource, const char *text)
@@ -123,6 +124,16 @@ static void whom_the_program_asked_is_known(void **state)
 	}
 }
 
+static void a_file_is_not_what_a_socket_s_wait_is_for(void **state)
+{
+	(void)state;
+	assert_false(resource_fits("file /a", PROFILE_BLOCKED_SOCKET));
+	assert_false(resource_fits("file /a", PROFILE_BLOCKED_ACCEPT));
+	assert_true(resource_fits("file /a", PROFILE_BLOCKED_PIPE));
+	assert_true(resource_fits("file /a", PROFILE_BLOCKED_FILE_LOCK));
+	assert_true(resource_fits("tcp :80", PROFILE_BLOCKED_ACCEPT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +141,7 @@ int main(void)
 		cmocka_unit_test(a_local_socket_is_named_by_its_path),
 		cmocka_unit_test(a_file_is_named_by_the_end_of_its_path),
 		cmocka_unit_test(others_have_no_text),
+		cmocka_unit_test(a_file_is_not_what_a_socket_s_wait_is_for),
 		cmocka_unit_test(whom_the_program_asked_is_known),
 	};
 

@@ -23,7 +23,7 @@ PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 	wait_until 60 eval '[ "$(find "$tmp/store" -name "*.zst" 2>/dev/null | wc -l)" -ge 5 ]'
 	STOKER=$stoker CONFIG=$tmp/stoker.ini WHO=spin timeout 200 "$node" "$BATS_TEST_DIRNAME/daemon.mjs" "$home" "$chromium" "http://127.0.0.1:$port" \
 		"$artefacts" >"$seen"
-	jq -c 'del(.clicked.flame.names, .picked.flame.names)' "$seen"
+	jq -c 'del(.clicked.flame.names, .picked.flame.names, .waits.flame.names)' "$seen"
 	jq -e '.errors == [] and .foreign == [] and .axe == []' "$seen"
 	jq -e '.title == "stoker" and .cells >= 5 and .drawn > 3 and (.rows | index("spin")) != null' "$seen"
 	jq -e '.map.width > 1200 and .map.bottom < 500' "$seen"
@@ -31,6 +31,8 @@ PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 	jq -e '.clicked.flame.origin == "null" and (.clicked.said | test("^all, "))' "$seen"
 	jq -e '.dragged.cells == 3 and .dragged.src != .clicked.src' "$seen"
 	jq -e '.picked | .who == "spin" and (.src | contains("comm=spin")) and (.flame.names | index("spin_here")) != null' "$seen"
+	jq -e '.waits.flame.names | map(select(test("^\\[(blocked|sleeping)"))) | length > 0' "$seen"
+	jq -e '.waits.links | length == 5 and all(contains("e=wall"))' "$seen"
 	jq -e '.keyed.cells == 2 and (.keyed.flame | test("^Flame graph of [1-9]")) and .escaped' "$seen"
 	jq -e '.overflow <= 0' "$seen"
 	[ -s "$artefacts/daemon-clicked.png" ]

@@ -80,6 +80,12 @@ await page.selectOption('#who', who);
 results.picked = { who, src: await src(page), flame: await flame_of(page, new URLSearchParams({ [await page.evaluate(() => state.heat.key)]: who }).toString()) };
 await page.screenshot({ path: `${artefacts}/daemon-container.png` });
 
+// The other kind of value: of all of them, as who burns does not wait.
+await page.selectOption('#who', '');
+await page.selectOption('#kind', 'wall');
+results.waits = { flame: await flame_of(page, 'e=wall'), links: await page.$$eval('#links a', (all) => all.map((a) => a.href)) };
+await page.selectOption('#kind', 'cpu');
+
 // Keys alone, from the start, in the dark.
 const other = await open('dark');
 await other.keyboard.press('Tab');

@@ -345,6 +345,12 @@ static bool is_idle(const struct fill *fill, const struct tally_count *c, const 
 	return wait_is_idle(state, resource && resource_is_peer(resource), frames, n);
 }
 
+/* Each thread of a pool has a futex of its own. */
+static bool is_told(const char *resource, const char *state, bool idle)
+{
+	return resource_fits(resource, state) && !(idle && resource_is_futex(resource));
+}
+
 static void drop_resource(struct fill *fill, uint32_t *len)
 {
 	*len -= 1;
@@ -378,8 +384,8 @@ static int fill_sample(
 		err = put_user(fill, c, &len);
 	if (err == 0 && state)
 		idle = is_idle(fill, c, state, first, len);
-	if (idle && c->waits_for && resource_is_futex(resource_of(fill, c)))
-		drop_resource(fill, &len); /* each thread of a pool has one of its own */
+	if (state && c->waits_for && !is_told(resource_of(fill, c), state, idle))
+		drop_resource(fill, &len);
 	if (err == 0)
 		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
 	return err < 0 ? err : put_labels(fill, c, idle, &sample->labels);

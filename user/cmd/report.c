@@ -169,6 +169,29 @@ static int show(const struct report *r, const struct query_answer *answer)
 	return err;
 }
 
+/* Is the label of len bytes in a list such as container,comm? */
+static bool has_label(const char *list, const char *label, size_t len)
+{
+	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ','))
+		if (strcspn(list, ",") == len && strncmp(list, label, len) == 0)
+			return true;
+	return false;
+}
+
+/* A store keeps some labels alone, and a stack without one would have a `?` in its place. */
+static int check_labels(const char *by, const char *kept, struct why *why)
+{
+	for (size_t len; *by; by += len + (by[len] == ',')) {
+		len = strcspn(by, ",");
+		if (!has_label(kept, by, len))
+			return why_set(why, -EINVAL,
+				"--by %.*s: the store has %s; the daemon keeps others with `by` in "
+				"[labels] of its configuration",
+				(int)len, by, *kept ? kept : "no labels");
+	}
+	return 0;
+}
+
 static int write_profile(const struct report *r, const struct query_answer *answer,
 	struct output *output, struct why *why)
 {
@@ -176,6 +199,8 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	struct sink_options options = { 0 };
 	int err = sink_parse_by(r->by ? r->by : answer->by.data, &options, why);
 
+	if (err == 0 && r->by)
+		err = check_labels(r->by, buf_text(&answer->by), why);
 	if (err < 0)
 		return err;
 	err = profile_init(&profile);

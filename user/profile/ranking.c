@@ -217,6 +217,28 @@ static bool is_one_of(
 		(!only->pid || strcmp(text_of(r, e->pid), only->pid) == 0);
 }
 
+static bool is_kernel(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, "_[k]") == 0;
+}
+
+/* From the leaf to the first function of the program. */
+static void add_waits(struct sums *s, const struct ranking *r, const struct entry *e)
+{
+	for (uint32_t k = e->len; k-- > 0;) {
+		uint32_t text = r->frames.data[e->first + k];
+		const char *name = text_of(r, text);
+
+		if (is_kernel(name))
+			continue;
+		s->self[text] += e->count;
+		if (!profile_is_mark(name, strlen(name)))
+			return;
+	}
+}
+
 int ranking_functions(
 	const struct ranking *r, const struct ranking_only *only, struct ranking_rows *rows)
 {
@@ -231,8 +253,11 @@ int ranking_functions(
 		if (!is_one_of(r, e, only))
 			continue;
 		for (uint32_t k = 0; k < e->len; k++)
-			sums_add(&s, r->frames.data[e->first + k], i, e->count);
-		if (e->len > 0)
+			if (!only->waits || !is_kernel(text_of(r, r->frames.data[e->first + k])))
+				sums_add(&s, r->frames.data[e->first + k], i, e->count);
+		if (only->waits)
+			add_waits(&s, r, e);
+		else if (e->len > 0)
 			s.self[r->frames.data[e->first + e->len - 1]] += e->count;
 	}
 	return sums_rows(&s, r, rows);

@@ -4,6 +4,7 @@
  * command: `container;pid;comm;root;...;leaf COUNT`. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ struct ranking_row {
 	const char *pid;       /* processes only */
 	const char *container; /* processes: their container */
 	const char *hottest;   /* processes and containers: the leaf with the most samples */
-	uint64_t self;         /* functions: samples at the leaf */
+	uint64_t self;         /* functions: samples at the leaf, or as `waits` says */
 	uint64_t total;        /* functions: once for each stack with it; else all samples */
 };
 
@@ -47,9 +48,11 @@ uint64_t ranking_total(const struct ranking *ranking);
 uint64_t ranking_guessed(const struct ranking *ranking);
 uint64_t ranking_dropped(const struct ranking *ranking);
 
-/* Restricts a view to these stacks; NULL: any. */
+/* Restricts a view to these stacks; NULL: any. waits: functions of the kernel are no rows, and a
+ * stack is the self of its state, of that for which it waits, and of the function below these. */
 struct ranking_only {
 	const char *container, *pid;
+	bool waits;
 };
 
 /* Each replaces the contents of rows. 0 or -ENOMEM. */

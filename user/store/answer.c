@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "profile/folded_reader.h"
+#include "profile/kinds.h"
 #include "store/line.h"
 
 #define BAR_WIDTH 40
@@ -133,6 +134,7 @@ int answer_put_top(
 {
 	_cleanup_(ranking_freep) struct ranking *ranking = NULL;
 	struct ranking_rows hottest = { 0 };
+	struct ranking_only only = { 0 };
 	int err = ranking_new(&ranking);
 
 	if (err < 0)
@@ -140,7 +142,8 @@ int answer_put_top(
 	err = rank(answer, ranking);
 	if (err < 0)
 		return err;
-	err = ranking_functions(ranking, &(struct ranking_only){ 0 }, &hottest);
+	only.waits = !is_cpu(answer) && strcmp(buf_text(&answer->kind), PROFILE_WALL) == 0;
+	err = ranking_functions(ranking, &only, &hottest);
 	if (err == 0) {
 		ranking_sort(&hottest, RANKING_BY_SELF);
 		*dropped = ranking_dropped(ranking);

@@ -74,7 +74,9 @@ static void find_chosen(struct top_table *t)
 static int make_rows(struct view *v)
 {
 	struct top_table *t = &v->table;
-	const struct ranking_only only = { .container = t->only_container, .pid = t->only_pid };
+	const struct ranking_only only = {
+		.container = t->only_container, .pid = t->only_pid, .waits = v->options->hz == 0
+	};
 	const char *const *chain = (const char *const *)t->chain;
 	int err;
 

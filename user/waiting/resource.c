@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "profile/marks.h"
 
 #define EPHEMERAL_FIRST 32768 /* the kernel's own choice of a port is not below: ip(7) */
 #define UNIX_PATH_MAX 108     /* unix(7) */
@@ -120,4 +121,12 @@ bool resource_is_peer(const char *text)
 bool resource_is_futex(const char *text)
 {
 	return strncmp(text, "futex ", 6) == 0;
+}
+
+bool resource_fits(const char *text, const char *state)
+{
+	bool socket = strcmp(state, PROFILE_BLOCKED_SOCKET) == 0 ||
+		strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
+
+	return !socket || strncmp(text, "file ", 5) != 0;
 }

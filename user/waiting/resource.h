@@ -21,3 +21,6 @@ size_t resource_text(const struct visit_resource *resource, char *out, size_t si
 /* Does this text name the other end of a connection that the program made? */
 bool resource_is_peer(const char *text);
 bool resource_is_futex(const char *text);
+/* Can a thread of this state (profile/marks.h) wait for it? Under the descriptor of a socket that
+ * was closed a file may be open by now. */
+bool resource_fits(const char *text, const char *state);

@@ -198,9 +198,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Threads at visits for which there was no room: their waits are missing.")         \
 	X("wall.unwalked", U64, walls.unwalked, "stoker_wall_unwalked_total", NULL,                \
 		"Stacks at visits that were not walked: their container's time was over.")         \
-	X("wall.waiting_ns", U64, walls.waiting_ns, "stoker_wall_waiting_nanoseconds_total", NULL, \
+	X("wall.waiting_ns", U64, walls.waiting_ns, NULL, NULL,                                    \
 		"Time that threads waited in stacks that are known.")                              \
-	X("wall.lost_ns", U64, walls.lost_ns, "stoker_wall_lost_nanoseconds_total", NULL,          \
+	X("wall.lost_ns", U64, walls.lost_ns, NULL, NULL,                                          \
 		"Time that threads waited in stacks for which there was no time or no room.")      \
 	X("wall.stacks", U64, waits_total, "stoker_wall_stacks_total", NULL,                       \
 		"Stacks of threads that wait, with a user half, one for each visit.")              \

@@ -161,6 +161,7 @@ function question() {
 	words.set('since', '@' + cells[state.from][0]);
 	words.set('until', '@' + cells[state.until][1]);
 	if (row.name !== '') words.set(state.heat.key || 'container', row.name);
+	if (element('kind').value !== 'cpu') words.set('e', element('kind').value);
 	return words;
 }
 
@@ -270,6 +271,8 @@ element('who').addEventListener('change', () => {
 	draw();
 	show_choice();
 });
+
+element('kind').addEventListener('change', show_choice);
 
 function set_theme(theme) {
 	document.documentElement.dataset.theme = theme;
