@@ -28,6 +28,8 @@ has_waits() {
 	! waits --container nobody-has-this-name | grep -q waits
 	# CPU samples are what they were.
 	"$stoker" report --store "$tmp/store" -f folded --container "$container" --by comm >"$tmp/cpu"
+	! "$stoker" report --store "$tmp/store" -f folded --by label:idle 2>"$tmp/refused" || return 1
+	grep 'by label:idle: the store has .*container.*; the daemon keeps others' "$tmp/refused" || { cat "$tmp/refused"; return 1; }
 	! grep -q '\[sleeping\]\|\[blocked' "$tmp/cpu"
 	get "/query?e=wall&container=$container&format=folded" | grep -q 'waits-never;'
 	# In seconds, in columns; who asks for another kind hears which there are.

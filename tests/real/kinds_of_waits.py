@@ -28,6 +28,16 @@ def connected():
     return client, listener.accept()[0], listener
 
 
+def connected_low():
+    for port in range(20000, 29999):
+        try:
+            listener = socket.create_server(('127.0.0.1', port))
+        except OSError:
+            continue
+        client = socket.create_connection(listener.getsockname())
+        return client, listener.accept()[0], listener
+
+
 def begin(name, function):
     pid = os.fork()
     if pid == 0:
@@ -120,24 +130,14 @@ def udp_recv():
 
 @waits('[blocked on socket]', 'tcp 127[.]0[.]0[.]1:2[0-9]+')
 def tcp_low_port():
-    for port in range(20000, 29999):
-        try:
-            listener = socket.create_server(('127.0.0.1', port))
-        except OSError:
-            continue
-        client = socket.create_connection(('127.0.0.1', port))
-        client.recv(1)
+    client, *rest = connected_low()
+    client.recv(1)
 
 
 @waits('[blocked on socket]', 'tcp :2[0-9]+')
 def tcp_served():
-    for port in range(20000, 29999):
-        try:
-            listener = socket.create_server(('127.0.0.1', port))
-        except OSError:
-            continue
-        client = socket.create_connection(('127.0.0.1', port))
-        listener.accept()[0].recv(1)
+    client, served, *rest = connected_low()
+    served.recv(1)
 
 
 @waits('[blocked on socket]', 'tcp .::1.:[0-9]+')

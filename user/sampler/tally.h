@@ -94,7 +94,7 @@ const struct event_code *tally_find_code(struct tally *tally, uint32_t id);
 const struct task_key *tally_task_key(const struct tally *tally, uint32_t id);
 /* -ENOENT: the stack or task is unknown. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
-/* It is in use, and not forgotten. hash 0, or one that is unknown: nothing. */
+/* Marks a stack, or a task, as used: it is not forgotten. An unknown one is passed over. */
 void tally_keep(struct tally *tally, uint64_t hash);
 void tally_keep_task(struct tally *tally, uint32_t id);
 /* The same without ticks: ticks with this id come later or came before. */

@@ -280,7 +280,7 @@ static bool has_frame(const struct profile *p, uint32_t stack, const char *name)
 
 static bool waits_for(const struct profile *p, uint32_t stack, const struct row *row)
 {
-	struct row other = { .waits_for = "" };
+	struct row other = { 0 };
 
 	note_resource(p, stack, &other);
 	return other.waits_for_len == row->waits_for_len &&

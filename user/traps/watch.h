@@ -26,7 +26,7 @@ struct containers;
 struct watch {
 	uint32_t rule; /* index in the configuration's traps */
 	char *path; /* path of the cgroup; NULL: the host, or known by its labels alone */
-	uint64_t cgroup, account; /* account: of one that is known by its labels */
+	uint64_t cgroup, account; /* account: pays for a watch that is known by its labels */
 	bool seen, stale; /* stale: its cgroup was removed */
 	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;

@@ -298,7 +298,6 @@ static ssize_t take(struct visitor *v, size_t used, visitor_fn *fn, void *ctx)
 	while (err == 0 && used - at >= sizeof(struct visit_record)) {
 		const struct visit_record *r = (const void *)(v->bytes + at);
 		const uint64_t *frames = (const uint64_t *)(r + 1);
-
 		const struct visit_resource *waits_for = NULL;
 
 		len = sizeof(*r) + (r->kernel_len + (size_t)r->user_len) * sizeof(*frames);
