@@ -19,8 +19,7 @@ has_waits() {
 	local visits
 	make_container
 	interval=2s serve
-	# shellcheck disable=SC2016 # for the inner shell
-	start sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$(target waits)" 60
+	start_in "$cgroup" "$(target waits)" 60
 	wait_until 20 has_waits
 	waits --container "$container" --by comm | sed '/^#/d' >"$tmp/wall"
 	grep -q '^waits-never;.*;\[blocked on futex\] [0-9]*$' "$tmp/wall"

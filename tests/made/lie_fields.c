@@ -49,6 +49,7 @@
 	X(N, struct proto_rows, hotspot.is_8)   \
 	X(N, struct proto_rows, hotspot.scopes_are_offset) \
 	X(N, struct proto_rows, hotspot.metadata_is_apart) \
+	X(N, struct proto_rows, hotspot.version) \
 	X(A, struct proto_rows, hotspot.pad)
 
 #define SYMBOLS_FIELDS(X)                      \

@@ -47,7 +47,7 @@ judge() {
 @test "each stack of OpenJDK 17 is what the program does" {
 	start_jobs java-jobs "${apart[@]}"
 	judge
-	"$stoker" doctor "$pid" | grep 'HotSpot: the code that it makes is walked and named'
+	"$stoker" doctor "$pid" | grep 'HotSpot 17: its functions are walked and named'
 }
 
 @test "the same where functions become a part of others, as without any switch" {

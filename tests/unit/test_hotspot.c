@@ -11,6 +11,7 @@
 #define TYPE_BYTES 40
 #define TEXTS 0x900 /* offsets in the code */
 #define TYPES 0x800
+#define VERSION (TYPES - 8)
 #define STRUCTS 0x40
 #define BASE (MAKE_ELF_TEXT_VADDR - MAKE_ELF_TEXT_OFFSET)
 
@@ -61,7 +62,12 @@ static void put_tables(bool last, enum hotspot_field without)
 		put_word(at + 40, i == HOTSPOT_HEAPS ? MAKE_ELF_DATA_VADDR + 8 : 0);
 		at += STRUCT_BYTES;
 	}
-	assert_in_range(at, 0, TYPES - STRUCT_BYTES);
+	put_word(at, put_text("Abstract_VM_Version", false));
+	put_word(at + 8, put_text("_vm_major_version", false));
+	put_word(at + 24, 1);
+	put_word(at + 40, MAKE_ELF_TEXT_VADDR + VERSION);
+	put_word(VERSION, 0xffffffff00000011);
+	assert_in_range(at, 0, VERSION - STRUCT_BYTES);
 	for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
 		put_word(TYPES + i * TYPE_BYTES, put_text(types[i], false));
 		put_word(TYPES + i * TYPE_BYTES + 32, 16 * (i + 1));
@@ -106,6 +112,7 @@ static void a_library_says_where_its_words_are(void **state)
 	assert_int_equal(facts.code_is_offset, 0);
 	assert_int_equal(facts.is_21, 0);
 	assert_int_equal(facts.is_8, 0);
+	assert_int_equal(facts.version, 17);
 	assert_int_equal(facts.scopes_are_offset, 0);
 	assert_int_equal(facts.metadata_is_apart, 0);
 }
@@ -117,6 +124,7 @@ static void other_versions_have_other_names(void **state)
 	assert_int_equal(facts.code_is_offset, 1);
 	assert_int_equal(facts.is_21, 1);
 	assert_int_equal(facts.is_8, 1);
+	assert_int_equal(facts.version, 8);
 	assert_int_equal(facts.scopes_are_offset, 1);
 	assert_int_equal(facts.metadata_is_apart, 1);
 }

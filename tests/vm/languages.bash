@@ -71,7 +71,7 @@ judge_java() {
 		figures "$1" ".jobs_seen == $jobs" '.deepest_percent >= 95'
 	check "HotSpot, $2: stacks are complete" stacks_are_whole "$1"
 	check "HotSpot, $2: doctor says that it is walked" \
-		grep 'HotSpot: the code that it makes is walked and named' "$got/$1.doctor"
+		grep 'HotSpot 17: its functions are walked and named' "$got/$1.doctor"
 }
 
 judge_languages() {

@@ -334,11 +334,21 @@ static void note_cpython(const struct worker_rows *rows, const struct language_f
 			files && files->path[0] ? files->path : LANGUAGE_FILES_PATH);
 }
 
+static void note_hotspot(uint8_t version, char *out, size_t size)
+{
+	static const char text[] = "its functions are walked and named";
+
+	if (version)
+		snprintf(out, size, "HotSpot %d: %s", version, text);
+	else
+		snprintf(out, size, "HotSpot, of a version that it does not say: %s", text);
+}
+
 bool languages_note(const struct worker_rows *rows, const struct language_files *files,
 	const struct languages_place *place, char *out, size_t size)
 {
 	if (rows->contents & WORKER_HAS_HEAPS) {
-		snprintf(out, size, "HotSpot: the code that it makes is walked and named");
+		note_hotspot(rows->hotspot.version, out, size);
 		return true;
 	}
 	if (!(rows->contents & WORKER_IS_CPYTHON))

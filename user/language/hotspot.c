@@ -124,10 +124,21 @@ static int find_text(const struct tables *t, uint64_t vaddr, const char *alterna
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
+/* JDK 8 has its own number there, which is not that of the JDK. */
+static void take_version(const struct tables *t, uint64_t variable, struct hotspot_facts *out)
+{
+	uint32_t version = (uint32_t)word_at(t, variable);
+
+	if (version <= UINT8_MAX)
+		out->version = (uint8_t)version;
+}
+
 static void take_field(const struct tables *t, uint64_t entry, struct hotspot_facts *out)
 {
 	uint64_t type = pointer_at(t, entry), field = pointer_at(t, entry + ENTRY_FIELD);
 
+	if (find_text(t, field, "_vm_major_version") == 0)
+		take_version(t, pointer_at(t, entry + ENTRY_ADDRESS), out);
 	for (size_t i = 0; i < HOTSPOT_FIELDS_LEN; i++) {
 		uint64_t at = entry + ENTRY_OFFSET;
 		int name;
@@ -208,6 +219,8 @@ bool hotspot_find(struct image *image, struct hotspot_facts *out)
 	for (size_t i = 0; i < HOTSPOT_FIELDS_LEN; i++)
 		if (wanted[i].needed && out->fields[i] == 0)
 			return false;
+	if (out->is_8)
+		out->version = 8;
 	return out->sizes[HOTSPOT_SIZEOF_HEAP_BLOCK] && out->sizes[HOTSPOT_SIZEOF_CONST_METHOD] &&
 		out->sizes[HOTSPOT_SIZEOF_POOL];
 }

@@ -69,7 +69,8 @@ struct hotspot_facts {
 	uint8_t is_8;  /* HOTSPOT_HEAPS is the only heap */
 	uint8_t scopes_are_offset; /* HOTSPOT_SCOPES_DATA is an offset, and no address */
 	uint8_t metadata_is_apart; /* HOTSPOT_METADATA is an address, and no offset */
-	uint8_t pad[5];
+	uint8_t version; /* 17: of JDK 17; 0: the file does not say */
+	uint8_t pad[4];
 };
 
 /* False: the file is no HotSpot, or it lacks a field that is needed. */

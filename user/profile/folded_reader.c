@@ -97,23 +97,14 @@ static bool split_line(struct bytes line, struct bytes *stack, struct count *cou
 
 static enum profile_class class_of(struct bytes *name)
 {
-	static const struct {
-		const char *suffix;
-		enum profile_class class;
-	} suffixes[] = {
-		{ "_[k]", PROFILE_KERNEL },
-		{ "_[j]", PROFILE_JIT },
-		{ "_[i]", PROFILE_INLINED },
-	};
+	const char *text = (const char *)name->data;
+	enum profile_class class = profile_folded_class(text, name->len);
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		if (name->len > 4 &&
-			memcmp(name->data + name->len - 4, suffixes[i].suffix, 4) == 0) {
-			name->len -= 4;
-			return suffixes[i].class;
-		}
-	}
-	return profile_is_mark((const char *)name->data, name->len) ? PROFILE_MARK : PROFILE_NATIVE;
+	if (class != PROFILE_NATIVE)
+		name->len -= PROFILE_FOLDED_CLASS_LEN;
+	else if (profile_is_mark(text, name->len))
+		class = PROFILE_MARK;
+	return class;
 }
 
 static int put_frame(struct profile *out, struct bytes name, uint32_t *id)

@@ -60,15 +60,27 @@ int profile_object(struct profile *p, const struct profile_object *object, uint3
 	return 0;
 }
 
-/* Does it read as a mark, or end as folded text says a frame's kind? */
+enum profile_class profile_folded_class(const char *frame, size_t len)
+{
+	static const struct {
+		char suffix[PROFILE_FOLDED_CLASS_LEN + 1];
+		enum profile_class class;
+	} all[] = {
+		{ "_[k]", PROFILE_KERNEL },
+		{ "_[j]", PROFILE_JIT },
+		{ "_[i]", PROFILE_INLINED },
+	};
+	size_t name_len = len - PROFILE_FOLDED_CLASS_LEN;
+
+	for (size_t i = 0; len > PROFILE_FOLDED_CLASS_LEN && i < ARRAY_SIZE(all); i++)
+		if (memcmp(frame + name_len, all[i].suffix, PROFILE_FOLDED_CLASS_LEN) == 0)
+			return all[i].class;
+	return PROFILE_NATIVE;
+}
+
 static bool misleads(const char *name, size_t len)
 {
-	static const char *const kinds[] = { "_[k]", "_[j]", "_[i]" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (len > strlen(kinds[i]) && strcmp(name + len - strlen(kinds[i]), kinds[i]) == 0)
-			return true;
-	return profile_is_mark(name, len);
+	return profile_folded_class(name, len) != PROFILE_NATIVE || profile_is_mark(name, len);
 }
 
 /* Programs choose their names: what misleads has braces in the place of its last brackets. */

@@ -110,6 +110,8 @@ int profile_tick_kind(struct profile *p, uint32_t stack, uint32_t labels, uint32
 void profile_sort(struct profile *profile); /* ticks by time and CPU, events by time */
 
 bool profile_is_mark(const char *name, size_t len); /* is it the name of a PROFILE_MARK? */
+#define PROFILE_FOLDED_CLASS_LEN 4 /* folded text ends a frame so; without it: PROFILE_NATIVE */
+enum profile_class profile_folded_class(const char *frame, size_t len);
 int profile_plain(struct profile *profile, uint32_t *string); /* adds the braces above */
 const char *profile_text(const struct profile *profile, uint32_t string);
 /* Frame i of a stack; 0 is the leaf. */

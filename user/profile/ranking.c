@@ -219,9 +219,7 @@ static bool is_one_of(
 
 static bool is_kernel(const char *name)
 {
-	size_t len = strlen(name);
-
-	return len > 4 && strcmp(name + len - 4, "_[k]") == 0;
+	return profile_folded_class(name, strlen(name)) == PROFILE_KERNEL;
 }
 
 /* From the leaf to the first function of the program. */

@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "profile/kinds.h"
+#include "profile/profile.h"
 
 #define HEAD_ROWS 4
 #define WIDE 110 /* columns from which on there is room for more of them */
@@ -144,13 +145,14 @@ static void draw_head(struct top_table *t)
 
 static enum screen_style style_of(const char *name)
 {
-	size_t len = strlen(name);
-
-	if (len > 4 && strcmp(name + len - 4, "_[k]") == 0)
+	switch (profile_folded_class(name, strlen(name))) {
+	case PROFILE_KERNEL:
 		return SCREEN_KERNEL;
-	if (len > 4 && strcmp(name + len - 4, "_[j]") == 0)
+	case PROFILE_JIT:
 		return SCREEN_JIT;
-	return SCREEN_NATIVE;
+	default:
+		return SCREEN_NATIVE;
+	}
 }
 
 static void draw_bar(struct top_table *t, int row, double percent)

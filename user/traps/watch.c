@@ -84,10 +84,15 @@ void watches_done(struct watches *watches)
 	vec_each (&watches->all, watch)
 		watch_done(watch);
 	vec_done(&watches->all);
+	share_done(&watches->placed);
 }
 
 static void drop(struct watches *watches, size_t at)
 {
+	const struct watch *watch = &watches->all.data[at];
+
+	if (watch->charged)
+		share_return(&watches->placed, watch->account, 1);
 	watch_done(&watches->all.data[at]);
 	watches->all.data[at] = watches->all.data[--watches->all.len];
 }
@@ -324,13 +329,12 @@ static struct watch *find_place(
 	return NULL;
 }
 
+/* The other watches leave so many places. */
 static bool has_room(const struct watches *watches, uint64_t account)
 {
-	size_t held = 0;
+	uint64_t others = watches->all.len - watches->placed.used;
 
-	vec_each (&watches->all, watch)
-		held += watch->comm && watch->account == account;
-	return held <= (WATCHES_MAX - watches->all.len) / 2;
+	return !share_refuses(&watches->placed, account, 1, WATCHES_MAX - others);
 }
 
 static int want_place(struct watches *watches, const struct rules *rules, uint32_t rule,
@@ -352,7 +356,10 @@ static int want_place(struct watches *watches, const struct rules *rules, uint32
 		return err;
 	watch = &watches->all.data[len];
 	watch->account = labels->account;
-	err = set_text(&watch->container, labels->container);
+	err = share_charge(&watches->placed, watch->account, 1);
+	watch->charged = err == 0;
+	if (err == 0)
+		err = set_text(&watch->container, labels->container);
 	if (err == 0)
 		err = set_text(&watch->pod, labels->pod);
 	if (err == 0)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "traps/meter.h"
 #include "traps/rule.h"
@@ -28,6 +29,7 @@ struct watch {
 	char *path; /* path of the cgroup; NULL: the host, or known by its labels alone */
 	uint64_t cgroup, account; /* account: pays for a watch that is known by its labels */
 	bool seen, stale; /* stale: its cgroup was removed */
+	bool charged;     /* the account has paid */
 	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;
 	const char *comm; /* of the rule; NULL: any, as the next */
@@ -52,6 +54,7 @@ struct watch_sources {
 
 struct watches {
 	VEC(struct watch) all;
+	struct share placed; /* watches that are known by their labels */
 	struct meter_mounts mounts;
 	struct log *log;
 	uint64_t started_ns; /* CLOCK_MONOTONIC; 0: not yet */
