@@ -36,7 +36,7 @@
 /* Without this the compiler drops an unused parameter, and the verifier refuses the call. */
 #define walk_used(parameter) barrier_var(parameter)
 #else
-#define WALK_GLOBAL static __attribute__((noinline))
+#define WALK_GLOBAL static __attribute__((noinline, unused))
 #define WALK_OUTER WALK_GLOBAL
 #define walk_used(parameter) (void)(parameter)
 #endif

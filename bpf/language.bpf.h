@@ -27,6 +27,7 @@
 /* Frames of CPython 3.11 and later lie beside each other, callers below: some are read at once. */
 #define LANGUAGE_BLOCK 1024
 #define LANGUAGE_NEAR 65536
+#define LANGUAGE_PAGE 4096 /* the least that there is */
 #define LANGUAGE_WORDS 256 /* power of two */
 
 struct language_scratch {
@@ -195,6 +196,7 @@ static __always_inline u32 language_read(
 	u64 walk, const struct language *l, struct language_scratch *c, u64 frame)
 {
 	u64 offset = frame - c->block_at, start = frame + LANGUAGE_FRAME_SMALL - LANGUAGE_BLOCK;
+	u64 page = frame & ~(u64)(LANGUAGE_PAGE - 1);
 
 	if (l->frame_is_large)
 		return walk_read(walk, c->words, LANGUAGE_FRAME_LARGE, frame) ? FRAME_UNREADABLE
@@ -206,11 +208,12 @@ static __always_inline u32 language_read(
 		return walk_read(walk, &c->words[LANGUAGE_BLOCK / 8], LANGUAGE_FRAME_SMALL, frame)
 			? FRAME_UNREADABLE
 			: LANGUAGE_BLOCK;
-	c->block_at = start;
-	if (walk_read(walk, c->words, LANGUAGE_BLOCK, start) == 0)
-		return LANGUAGE_BLOCK - LANGUAGE_FRAME_SMALL;
-	c->block_at = 0; /* the frame is the first of its memory */
-	return walk_read(walk, c->words, LANGUAGE_FRAME_SMALL, frame) ? FRAME_UNREADABLE : 0;
+	/* A read that fails is dear, and there may be nothing before the frame's page. */
+	c->block_at = start < page ? page : start;
+	if (walk_read(walk, c->words, LANGUAGE_BLOCK, c->block_at) == 0)
+		return frame - c->block_at;
+	c->block_at = 0;
+	return FRAME_UNREADABLE;
 }
 
 /* Where the first instruction of a copy is: each thread of a runtime without a lock has its own. */
@@ -234,7 +237,7 @@ static __always_inline u32 language_place(
 	}
 	if (place < 0)
 		return 0;
-	return place < FRAME_PLACE_MASK ? place : FRAME_PLACE_MASK;
+	return place < (s64)FRAME_PLACE_MASK ? place : (s64)FRAME_PLACE_MASK;
 }
 
 /* Where the segment's frame is kept: the leaf's, and of the others the last ones, in a ring. */
@@ -246,15 +249,13 @@ static __always_inline u32 language_at(u32 number)
 }
 
 /* Reads one frame. 1: the segment has ended. */
-WALK_GLOBAL int language_frame(u64 walk)
+static __always_inline int language_frame(
+	u64 walk, struct scratch *s, const struct language *l, struct language_scratch *c)
 {
-	struct scratch *s = scratch_of(walk);
-	struct language_scratch *c = language_scratch_of(walk);
-	const struct language *l = s ? language_of(s->language) : NULL;
 	u64 frame, code, anchor = ANCHOR_ANY;
 	u32 in, end, at;
 
-	if (!c || !l || !c->frame || c->read >= LANGUAGE_WALK_MAX)
+	if (!c->frame || c->read >= LANGUAGE_WALK_MAX)
 		return 1;
 	frame = c->frame;
 	in = language_read(walk, l, c, frame);
@@ -284,10 +285,17 @@ WALK_GLOBAL int language_frame(u64 walk)
 
 #define LANGUAGE_TURN 64
 
+/* A turn looks up once what all of its frames need. */
 WALK_GLOBAL int language_turn(u64 walk)
 {
+	struct scratch *s = scratch_of(walk);
+	struct language_scratch *c = language_scratch_of(walk);
+	const struct language *l = s ? language_of(s->language) : NULL;
+
+	if (!c || !l)
+		return 1;
 	for (u32 i = 0; i < LANGUAGE_TURN; i++)
-		if (language_frame(walk))
+		if (language_frame(walk, s, l, c))
 			return 1;
 	return 0;
 }
@@ -354,14 +362,12 @@ static __always_inline u32 language_identify(u64 walk, const struct scratch *s,
 }
 
 /* Pushes the segment's next frame, unless it runs no code. 1: all are pushed, or the turn ends. */
-WALK_GLOBAL int language_push(u64 walk)
+static __always_inline int language_push(
+	u64 walk, struct scratch *s, const struct language *l, struct language_scratch *c)
 {
-	struct scratch *s = scratch_of(walk);
-	struct language_scratch *c = language_scratch_of(walk);
-	const struct language *l = s ? language_of(s->language) : NULL;
 	u32 at, id;
 
-	if (!c || !l || c->pushed >= c->len || c->sent)
+	if (c->pushed >= c->len || c->sent)
 		return 1;
 	if (c->pushed == LANGUAGE_LEAF_FRAMES && c->len > LANGUAGE_FRAMES) {
 		/* The ring has lost them. */
@@ -380,8 +386,14 @@ WALK_GLOBAL int language_push(u64 walk)
 
 WALK_GLOBAL int language_push_turn(u64 walk)
 {
+	struct scratch *s = scratch_of(walk);
+	struct language_scratch *c = language_scratch_of(walk);
+	const struct language *l = s ? language_of(s->language) : NULL;
+
+	if (!c || !l)
+		return 1;
 	for (u32 i = 0; i < LANGUAGE_TURN; i++)
-		if (language_push(walk))
+		if (language_push(walk, s, l, c))
 			return 1;
 	return 0;
 }

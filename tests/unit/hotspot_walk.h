@@ -37,10 +37,11 @@ struct scratch {
 	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way, taken;
-	u32 landing, end, walked, late, unruled;
+	u32 landing, end, walked, late, unruled, language;
+	u64 anchor;
 	struct {
 		u64 start, file_offset;
-		u32 object, kind, table;
+		u32 object, kind, table, language;
 	} at;
 	struct {
 		struct event_stack head;
@@ -65,10 +66,15 @@ static u64 walk_of(const struct scratch *s)
 	return (u64)(uintptr_t)s;
 }
 
+static u32 reads, failed_reads;
+
 static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
-	if (addr - MEMORY > MEMORY_BYTES - size)
+	reads++;
+	if (addr - MEMORY > MEMORY_BYTES - size) {
+		failed_reads++;
 		return -1;
+	}
 	memcpy(dst, scratch_of(walk)->memory + (addr - MEMORY), size);
 	return 0;
 }
