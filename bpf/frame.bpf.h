@@ -95,10 +95,14 @@ static __always_inline bool is_first_rule(const struct unwind_rule *rule)
 		(rule->cfa == CFA_REG && rule->cfa_reg == ARCH_DWARF_SP && rule->cfa_off == 8));
 }
 
-/* The frame that was taken back does not begin there: all is as before. */
+/* The frame that was taken back does not begin there: all is as before. A language's code has its
+ * own places, of which 0 has none before it. */
 static __always_inline u32 put_back(struct scratch *s)
 {
-	s->user.frames[(s->user.head.frames_len - 1) & (STACK_LEAF_FRAMES - 1)]--;
+	u64 *frame = &s->user.frames[(s->user.head.frames_len - 1) & (STACK_LEAF_FRAMES - 1)];
+
+	if (FRAME_KIND(*frame) != FRAME_CODE)
+		(*frame)--;
 	return s->stepped.ended;
 }
 

@@ -16,7 +16,9 @@
 #define BLOB_NATIVE 0x6e2065766974616eULL      /* "native n"method */
 #define BLOB_INTERPRETER 0x6572707265746e49ULL /* "Interpre"ter */
 
-#define BLOB_WINDOW 128
+#define BLOB_WINDOW 384 /* with what proves which code it is */
+#define BLOB_SMALL 128  /* of one that is the last of its memory */
+#define BLOB_WORDS 64   /* power of two */
 #define CONST_WINDOW 64
 #define SYMBOL_WINDOW 64 /* multiple of 8 */
 #define SEGMENT_FREE 0xff
@@ -48,8 +50,9 @@ enum hotspot_step {
 struct hotspot_scratch {
 	struct hotspot process;
 	u64 process_hash; /* start time and pid: where each code's hash begins */
-	u64 blob[16];    /* power of two */
-	u64 blob_at;     /* the address of that */
+	u64 blob[BLOB_WORDS];
+	u64 blob_at;     /* the address of that, */
+	u32 blob_bytes;  /* and how much was read */
 	u64 code;        /* where its code begins, */
 	u32 bytes;       /* and what is at most in it */
 	u32 frame_bytes; /* with the return address */
@@ -121,7 +124,7 @@ WALK_GLOBAL u64 hotspot_blob(u64 walk, u64 pc)
 
 static __always_inline u64 blob_u64(const struct hotspot_scratch *h, u32 at)
 {
-	return h->blob[at >> 3 & 15];
+	return h->blob[at >> 3 & (BLOB_WORDS - 1)];
 }
 
 static __always_inline u32 blob_u32(const struct hotspot_scratch *h, u32 at)
@@ -317,6 +320,16 @@ WALK_GLOBAL u64 hotspot_class(u64 walk)
 	return hotspot_symbol(walk, name);
 }
 
+static __always_inline bool hotspot_read_number(u64 walk, struct hotspot_scratch *h)
+{
+	u32 at = h->process.nmethod_compile_id;
+
+	if (at + sizeof(h->compile_id) > h->blob_bytes)
+		return walk_read(walk, &h->compile_id, sizeof(h->compile_id), h->blob_at + at) == 0;
+	h->compile_id = blob_u32(h, at);
+	return true;
+}
+
 /* Words that prove that it is the same code: the number of code that a compiler made, and for the
  * interpreter the method's unchanging part and its class. 0: they cannot be read. */
 static __always_inline u64 hotspot_proof(u64 walk)
@@ -327,10 +340,7 @@ static __always_inline u64 hotspot_proof(u64 walk)
 	if (!h)
 		return 0;
 	if (h->step != HOTSPOT_INTERPRETER)
-		return walk_read(walk, &h->compile_id, sizeof(h->compile_id),
-			       h->blob_at + h->process.nmethod_compile_id)
-			? 0
-			: mix(h->blob_at, h->compile_id);
+		return hotspot_read_number(walk, h) ? mix(h->blob_at, h->compile_id) : 0;
 	if (walk_read(walk, &h->constant_at, sizeof(h->constant_at),
 		    h->method + h->process.method_const) ||
 		walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
@@ -369,6 +379,15 @@ static __always_inline int hotspot_identify(u64 walk)
 	return 0;
 }
 
+static __always_inline bool hotspot_read_blob(u64 walk, struct hotspot_scratch *h)
+{
+	h->blob_bytes = BLOB_WINDOW;
+	if (walk_read(walk, h->blob, BLOB_WINDOW, h->blob_at) == 0)
+		return true;
+	h->blob_bytes = BLOB_SMALL;
+	return walk_read(walk, h->blob, BLOB_SMALL, h->blob_at) == 0;
+}
+
 /* Learns of the code at this place. */
 WALK_GLOBAL int hotspot_look(u64 walk, u64 pc)
 {
@@ -381,7 +400,7 @@ WALK_GLOBAL int hotspot_look(u64 walk, u64 pc)
 	h->step = HOTSPOT_NONE;
 	h->method = h->place = 0;
 	h->blob_at = blob;
-	if (!blob || walk_read(walk, h->blob, BLOB_WINDOW, blob))
+	if (!blob || !hotspot_read_blob(walk, h))
 		return 0;
 	name = blob_u64(h, h->process.blob_name);
 	if (name != h->name && walk_read(walk, &h->kind, sizeof(h->kind), name))

@@ -101,11 +101,27 @@ static void frames_over_the_end_of_a_page_are_read(void **state)
 	}
 }
 
+/* The number of another code, one less, would be the name of a neighbour. */
+static void a_frame_that_is_put_back_is_of_the_same_code(void **state)
+{
+	const u64 file = (u64)FRAME_FILE << FRAME_KIND_SHIFT | 4096, code = frame_code(100, 0);
+
+	(void)state;
+	scratch = (struct scratch){ .user = { .head.frames_len = 2, .frames = { file, code } } };
+	scratch.stepped.ended = END_CFA;
+	assert_int_equal(put_back(&scratch), END_CFA);
+	assert_true(scratch.user.frames[1] == code);
+	scratch.user.head.frames_len = 1;
+	assert_int_equal(put_back(&scratch), END_CFA);
+	assert_true(scratch.user.frames[0] == file - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_before_the_first_frame_is_read),
 		cmocka_unit_test(frames_over_the_end_of_a_page_are_read),
+		cmocka_unit_test(a_frame_that_is_put_back_is_of_the_same_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
