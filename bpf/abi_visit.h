@@ -24,6 +24,7 @@ enum resource_kind {
 	RESOURCE_UNIX,  /* text: the path; an abstract one begins with a NUL */
 	RESOURCE_FILE,  /* parts: the ends of the path, innermost first */
 	RESOURCE_FUTEX, /* futex: its address in the process */
+	RESOURCE_TIME,  /* a poll for nothing but the time */
 };
 
 #define RESOURCE_PARTS 4

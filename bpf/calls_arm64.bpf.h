@@ -38,6 +38,8 @@ static __always_inline u32 call_of(
 		return CALL_FILE;
 	case 73: /* ppoll */
 		return CALL_POLL;
+	case 72: /* pselect6 */
+		return CALL_SELECT;
 	case 98: /* futex */
 		return CALL_FUTEX;
 	}

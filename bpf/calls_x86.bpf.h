@@ -39,6 +39,9 @@ static __always_inline u32 call_of(
 	case 7: /* poll */
 	case 271: /* ppoll */
 		return CALL_POLL;
+	case 23: /* select */
+	case 270: /* pselect6 */
+		return CALL_SELECT;
 	case 202: /* futex */
 		return CALL_FUTEX;
 	}

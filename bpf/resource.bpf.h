@@ -18,6 +18,7 @@ enum call_kind {
 	CALL_OTHER,
 	CALL_FILE,  /* the first argument is a descriptor */
 	CALL_POLL,  /* an array of struct pollfd, their number */
+	CALL_SELECT, /* more than the largest descriptor */
 	CALL_FUTEX, /* an address */
 };
 
@@ -260,6 +261,9 @@ static __noinline void resource_find(struct task_struct *task, arch_user_regs *r
 		__builtin_memset(&r->reads[0], 0, sizeof(r->reads[0]));
 		r->reads[0].kind = RESOURCE_FUTEX;
 		r->reads[0].futex = args[0];
+	} else if ((call == CALL_POLL && args[1] == 0) || (call == CALL_SELECT && args[0] == 0)) {
+		__builtin_memset(&r->reads[0], 0, sizeof(r->reads[0]));
+		r->reads[0].kind = RESOURCE_TIME;
 	} else if (call == CALL_FILE) {
 		resource_read(visited, (u32)args[0]);
 	} else if (call == CALL_POLL && user) {

@@ -177,7 +177,7 @@ static __always_inline u32 count(struct scratch *s)
 	if (!key.task)
 		return s->unsent;
 	if (s->user.head.anon)
-		emit_jit(s);
+		emit_jit(s->task.tgid, s->task.start_ns);
 	counted =
 		which ? bpf_map_lookup_elem(&counts_1, &key) : bpf_map_lookup_elem(&counts_0, &key);
 	if (counted)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/scan.bpf.h - finds running code before its first tick, so that its tables are ready. A scan
- * lists the code mappings of the iterated tasks and makes an object of each file. User space runs
+ * lists the code mappings of the iterated tasks, makes an object of each file, and says who has
+ * code without one, which is described before it is walked. User space runs
  * it at the start for all tasks, and later for single processes. One scan at a time. */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "bpf/mapping.bpf.h"
 #include "bpf/pidns.bpf.h"
 #include "bpf/target.bpf.h"
+#include "bpf/task.bpf.h"
 
 /* A process usually has dozens of code mappings among hundreds. */
 #define SCAN_MAPPINGS_MAX 2048
@@ -37,6 +39,7 @@ static __always_inline int scan_describe(
 	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	out->tgid = event->tgid;
 	out->object = 0;
+	event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	inode = mapping_inode(vma);
 	if (!inode) {
 		vma = mapping_moved_from(BPF_CORE_READ(task, mm), out->start, out->end, ASKER_SCAN,
@@ -44,7 +47,6 @@ static __always_inline int scan_describe(
 		inode = vma ? mapping_inode(vma) : NULL;
 	}
 	if (inode) {
-		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 		object = object_of(event, vma, inode, ASKER_SCAN);
 		if (!object)
 			return 1;
@@ -52,6 +54,8 @@ static __always_inline int scan_describe(
 	} else if (out->start == (u64)BPF_CORE_READ(task, mm, context.vdso)) {
 		out->object = OBJECT_VDSO;
 		out->file_offset = 0;
+	} else {
+		emit_jit(event->tgid, event->start_ns);
 	}
 	return 0;
 }

@@ -73,14 +73,13 @@ static __always_inline u32 task_id(struct scratch *s)
 	return event->id;
 }
 
-static __always_inline void emit_jit(struct scratch *s)
+static __always_inline void emit_jit(u32 tgid, u64 start_ns)
 {
-	struct event_jit event = { .kind = EVENT_JIT, .tgid = s->task.tgid };
-	u64 *start = bpf_map_lookup_elem(&jit_sent, &s->task.tgid);
+	struct event_jit event = { .kind = EVENT_JIT, .tgid = tgid, .start_ns = start_ns };
+	u64 *start = bpf_map_lookup_elem(&jit_sent, &tgid);
 
-	if (start && *start == s->task.start_ns)
+	if (start && *start == start_ns)
 		return;
-	event.start_ns = s->task.start_ns;
 	if (emit(&event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
-		bpf_map_update_elem(&jit_sent, &s->task.tgid, &event.start_ns, BPF_ANY);
+		bpf_map_update_elem(&jit_sent, &tgid, &event.start_ns, BPF_ANY);
 }

@@ -73,6 +73,14 @@ static __always_inline bool is_queued(struct task_struct *task, u64 queued_ns)
 		!BPF_CORE_READ(delayed, se.sched_delayed);
 }
 
+/* A cgroup's freezer of v2 leaves the thread in an interruptible wait. */
+static __always_inline bool is_frozen(struct task_struct *task)
+{
+	struct task_struct___counters *t = (void *)task;
+
+	return bpf_core_field_exists(t->frozen) && BPF_CORE_READ_BITFIELD_PROBED(t, frozen);
+}
+
 /* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
 static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
 {
@@ -81,7 +89,7 @@ static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queu
 	if (is_queued(task, queued_ns))
 		return is_throttled(task) ? THREAD_THROTTLED : THREAD_RUNNABLE;
 	if (state & TASK_INTERRUPTIBLE)
-		return THREAD_SLEEPING;
+		return is_frozen(task) ? THREAD_STOPPED : THREAD_SLEEPING;
 	if (state & TASK_UNINTERRUPTIBLE)
 		return THREAD_DISK;
 	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))

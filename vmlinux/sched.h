@@ -80,6 +80,7 @@ struct task_struct___counters {
 	int tgid;
 	int exit_state;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;

@@ -99,29 +99,33 @@ near() {
 	[ "$(jq .wall.visits "$tmp/s")" -eq 0 ]
 }
 
-# start_loop: an event loop that nothing happens in.
-start_loop() {
-	cat >"$tmp/loop.c" <<-'END'
-		#include <stdio.h>
-		#include <sys/epoll.h>
-		int main(void)
-		{
-			struct epoll_event event;
-			puts("ready");
-			fflush(stdout);
-			for (int fd = epoll_create1(0);;)
-				epoll_wait(fd, &event, 1, 1000);
-		}
-	END
-	gcc -O1 -o "$tmp/loop" "$tmp/loop.c"
-	start "$tmp/loop"
+@test "event loops are labelled idle" {
+	start "$(target brief)"
 	wait_until 10 says ready "$out"
+	"$stoker" record -q -p "$pid" -d 2 -e wall --by comm,label:idle -o "$tmp/f"
+	grep '^brief;yes;.*event_loop;.*\[blocked on epoll\] [0-9]*$' "$tmp/f"
+	! grep '^brief;yes;.*brief_sleep' "$tmp/f"
 }
 
-@test "event loops are labelled idle" {
-	start_loop
-	"$stoker" record -q -p "$pid" -d 2 -e wall --by comm,label:idle -o "$tmp/f"
-	grep '^loop;yes;.*\[blocked on epoll\] [0-9]*$' "$tmp/f"
+@test "many threads that live shorter than the time between visits have the time that they waited together" {
+	start "$(target brief)"
+	wait_until 10 says ready "$out"
+	wall -p "$pid" -d 6 -e wall
+	near "$(share ';brief_sleep;.*\[sleeping\]$')" 398 15
+	near "$(share ';start_briefs;.*\[blocked on futex\]$')" 398 15
+}
+
+@test "threads that a freezer holds are stopped" {
+	make_cgroup frozen
+	[ -e "$cgroup/cgroup.freeze" ] || skip 'no freezer in the v2 hierarchy'
+	start_in "$cgroup" "$(target stuck)" 60
+	wait_until 10 says ready "$out"
+	echo 1 >"$cgroup/cgroup.freeze"
+	wait_until 10 grep -q '^frozen 1' "$cgroup/cgroup.events"
+	wall -p "$pid" -d 2 -e wall
+	echo 0 >"$cgroup/cgroup.freeze"
+	[ "$(wc -l <"$tmp/wall")" -ge 3 ]
+	! grep -v '\[stopped\] [0-9]*$' "$tmp/wall"
 }
 
 @test "a source that there is not, and a value that it cannot have, are said" {
@@ -187,7 +191,8 @@ start_loop() {
 }
 
 @test "the label idle alone is no reason for a warning" {
-	start_loop
+	start "$(target brief)"
+	wait_until 10 says ready "$out"
 	"$stoker" record -p "$pid" -d 1 -e wall -o "$tmp/x.stoker" --stats "$tmp/s" 2>"$tmp/said"
 	"$stoker" record -p "$pid" -d 1 -e wall -o "$tmp/x.folded" 2>>"$tmp/said"
 	"$stoker" record -p "$pid" -d 1 -e wall -f intervals -o "$tmp/x" 2>>"$tmp/said"

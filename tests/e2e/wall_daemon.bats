@@ -19,6 +19,7 @@ has_waits() {
 	local visits
 	make_container
 	interval=2s serve
+	start_in "$cgroup" "$(target brief)"
 	start_in "$cgroup" "$(target waits)" 60
 	wait_until 20 has_waits
 	waits --container "$container" --by comm | sed '/^#/d' >"$tmp/wall"
@@ -30,6 +31,12 @@ has_waits() {
 	! "$stoker" report --store "$tmp/store" -f folded --by label:idle 2>"$tmp/refused" || return 1
 	grep 'by label:idle: the store has .*container.*; the daemon keeps others' "$tmp/refused" || { cat "$tmp/refused"; return 1; }
 	! grep -q '\[sleeping\]\|\[blocked' "$tmp/cpu"
+	# Idle is a label of waits that nobody has to ask the daemon to keep.
+	waits --container "$container" --by comm,label:idle >"$tmp/idle"
+	grep '^brief;yes;.*;event_loop;.*\[blocked on epoll\] [0-9]*$' "$tmp/idle"
+	! grep '^brief;yes;.*brief_sleep' "$tmp/idle"
+	grep '^waits-never;?;.*\[blocked on futex\] [0-9]*$' "$tmp/idle"
+	! grep '\[idle\]' "$tmp/wall" "$tmp/idle"
 	get "/query?e=wall&container=$container&format=folded" | grep -q 'waits-never;'
 	# In seconds, in columns; who asks for another kind hears which there are.
 	"$stoker" report -q --store "$tmp/store" -e wall --container "$container" >"$tmp/top"

@@ -219,7 +219,7 @@ def netlink():
     one.recv(1)
 
 
-@waits('[blocked]')
+@waits('[blocked on eventfd]')
 def event_fd():
     os.read(LIBC.eventfd(0, 0), 8)
 
@@ -231,14 +231,14 @@ def signal_fd():
     os.read(LIBC.signalfd(-1, mask, 0), 128)
 
 
-@waits('[blocked]')
+@waits('[sleeping]')
 def timer_fd():
     fd = LIBC.timerfd_create(1, 0)
     LIBC.timerfd_settime(fd, 0, (ctypes.c_long * 4)(0, 0, 600, 0), None)
     os.read(fd, 8)
 
 
-@waits('[blocked]')
+@waits('[blocked on inotify]')
 def inotify():
     fd = LIBC.inotify_init1(0)
     os.mkdir(path('watched'))
@@ -250,6 +250,16 @@ def polled():
     poll = select.poll()
     poll.register(os.pipe()[0], select.POLLIN)
     return poll
+
+
+@waits('[sleeping]')
+def poll_nothing():
+    select.poll().poll(600000)
+
+
+@waits('[sleeping]')
+def select_nothing():
+    select.select([], [], [], 600)
 
 
 @waits('[blocked on poll]')
@@ -364,17 +374,17 @@ def record_lock():
     fcntl.lockf(kept, fcntl.LOCK_EX)
 
 
-@waits('[blocked]')
+@waits('[blocked on semaphore]')
 def semaphore():
     LIBC.semop(LIBC.semget(0, 1, 0o1600), struct.pack('Hhh', 0, -1, 0), 1)
 
 
-@waits('[blocked]')
+@waits('[blocked on message queue]')
 def message():
     LIBC.msgrcv(LIBC.msgget(0, 0o1600), ctypes.create_string_buffer(100), 10, 0, 0)
 
 
-@waits('[blocked]')
+@waits('[blocked on terminal]')
 def terminal():
     os.read(os.openpty()[1], 1)
 

@@ -44,6 +44,10 @@ judge() {
 	start java -cp "$tmp" Waiting 600
 	wait_until 60 says ready "$out"
 	judge '^(Waiting|java\.|jdk\.)' 's/\$\$Lambda[^.]*\.run/$$Lambda.run/g'
+	# From the first visit on: the JVM is described before it.
+	"$stoker" record -q -p "$pid" -d 1 -e wall -o "$tmp/first"
+	grep -q ';Waiting\.' "$tmp/first"
+	! grep '\[JIT' "$tmp/first"
 }
 
 @test "each kind of wait that a program can ask for has its state, and says what it waits for" {

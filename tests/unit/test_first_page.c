@@ -125,6 +125,7 @@ static void it_says_what_fired_and_what_changed(void **state)
 	has(text,
 		"The rule: cpu of web below 3 % for 2 s.\nThe value was 0.4 %. The latest values, "
 		"oldest first: 45.6 0.4 %.\n");
+	assert_null(strstr(text, "a part of the time in which"));
 	has(text, "  before     75.0 % of a CPU, in 10.0 s: 750 samples\n");
 	has(text, "  after       1.0 % of a CPU, in 10.0 s: 10 samples\n");
 	has(text, "  running          60.0 %      0.1 %\n");
@@ -144,6 +145,21 @@ static void it_says_what_fired_and_what_changed(void **state)
 		"      50.0 % ->      1.0 %  serve\n"
 		"      25.0 % ->      0.0 %  collect\n");
 	lacks(text, "empty");
+	free(text);
+	trap_capture_free(c);
+}
+
+static void a_value_of_another_whole_is_told_apart_from_the_table(void **state)
+{
+	struct trap_capture *c = make_capture();
+	char *text;
+
+	(void)state;
+	c->rule.metric = RULE_RUNNABLE;
+	text = page_of(c, NULL);
+	has(text,
+		"The rule: runnable of web below 3 % for 2 s.\nThat is a part of the time in "
+		"which its threads wanted a CPU, and not of all their time.\nThe value was 0.4 %.");
 	free(text);
 	trap_capture_free(c);
 }
@@ -293,6 +309,7 @@ int main(void)
 		cmocka_unit_test(
 			waits_are_counted_in_threads_by_the_function_of_the_program_that_has_them),
 		cmocka_unit_test(it_says_what_fired_and_what_changed),
+		cmocka_unit_test(a_value_of_another_whole_is_told_apart_from_the_table),
 		cmocka_unit_test(it_compares_with_the_store_where_there_is_one),
 		cmocka_unit_test(an_empty_capture_says_why),
 		cmocka_unit_test(a_capture_that_was_cut_short_has_no_time_after),

@@ -96,6 +96,10 @@ static void others_have_no_text(void **state)
 
 	(void)state;
 	says(&made, "futex 0x7f00beef");
+	made.kind = RESOURCE_TIME;
+	says(&made, "time");
+	assert_true(resource_is_time("time"));
+	assert_false(resource_is_time("futex 0x7f00beef"));
 	made.kind = RESOURCE_NONE;
 	says(&made, "");
 	made.kind = 77;
@@ -130,6 +134,7 @@ static void a_file_is_not_what_a_socket_s_wait_is_for(void **state)
 	assert_false(resource_fits("file /a", PROFILE_BLOCKED_SOCKET));
 	assert_false(resource_fits("file /a", PROFILE_BLOCKED_ACCEPT));
 	assert_true(resource_fits("file /a", PROFILE_BLOCKED_PIPE));
+	assert_false(resource_fits("time", PROFILE_SLEEPING));
 	assert_true(resource_fits("file /a", PROFILE_BLOCKED_FILE_LOCK));
 	assert_true(resource_fits("tcp :80", PROFILE_BLOCKED_ACCEPT));
 }

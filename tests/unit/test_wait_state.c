@@ -28,8 +28,15 @@ static void the_functions_of_a_wait_say_its_state(void **state)
 			PROFILE_BLOCKED_POLL },
 		{ { "wait_woken", "sk_wait_data", "tcp_recvmsg_locked" }, THREAD_SLEEPING,
 			PROFILE_BLOCKED_SOCKET },
-		{ { "wait_woken", "inotify_read" }, THREAD_SLEEPING, PROFILE_BLOCKED },
-		{ { "do_wait_intr_irq", "eventfd_read" }, THREAD_SLEEPING, PROFILE_BLOCKED },
+		{ { "wait_woken", "inotify_read" }, THREAD_SLEEPING, PROFILE_BLOCKED_INOTIFY },
+		{ { "do_wait_intr_irq", "eventfd_read" }, THREAD_SLEEPING, PROFILE_BLOCKED_EVENT },
+		{ { "timerfd_read_iter" }, THREAD_SLEEPING, PROFILE_SLEEPING },
+		{ { "__do_semtimedop" }, THREAD_SLEEPING, PROFILE_BLOCKED_SEMAPHORE },
+		{ { "do_msgrcv" }, THREAD_SLEEPING, PROFILE_BLOCKED_MESSAGE },
+		{ { "schedule_hrtimeout_range_clock", "wq_sleep" }, THREAD_SLEEPING,
+			PROFILE_BLOCKED_MESSAGE },
+		{ { "wait_woken", "n_tty_read" }, THREAD_SLEEPING, PROFILE_BLOCKED_TERMINAL },
+		{ { "io_cqring_wait" }, THREAD_SLEEPING, PROFILE_BLOCKED_IO_URING },
 		{ { "do_wait", "kernel_wait4" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
 		{ { "kernel_clone", "__do_sys_vfork" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
 		{ { "do_wait.isra.0" }, THREAD_SLEEPING, PROFILE_BLOCKED_CHILD },
@@ -159,6 +166,9 @@ static void a_worker_is_idle_right_below_its_own_function(void **state)
 	static const struct wait_frame idle[] = { OF("__futex_wait"), OF("pthread_cond_wait"),
 		OF("uv_cond_wait"),
 		OF("node::(anonymous namespace)::PlatformWorkerThread(void*)") };
+	static const struct wait_frame pool[] = { OF("pthread_cond_wait"), OF("uv_cond_wait"),
+		OF("worker") };
+	static const struct wait_frame other[] = { OF("pthread_cond_wait"), OF("worker") };
 	static const struct wait_frame works[] = { OF("__futex_wait"), OF("pthread_cond_wait"),
 		OF("uv_cond_wait"), OF("compile"),
 		OF("node::(anonymous namespace)::PlatformWorkerThread(void*)") };
@@ -166,6 +176,8 @@ static void a_worker_is_idle_right_below_its_own_function(void **state)
 	(void)state;
 	assert_true(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, idle, 4));
 	assert_false(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, works, 5));
+	assert_true(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, pool, 3));
+	assert_false(wait_is_idle(PROFILE_BLOCKED_FUTEX, false, other, 2));
 }
 
 static void who_polls_the_one_whom_it_asked_is_not_idle(void **state)

@@ -50,8 +50,7 @@ static int make_labels(struct fill *fill, const struct tally_task *task, uint32_
 		&labels, PROFILE_KEY_TID, task->key.tid ? (int32_t)task->key.tid : -1);
 	profile_labels_set_number(&labels, PROFILE_KEY_CPU, (int32_t)cpu - 1);
 	if (err == 0 && idle)
-		err = profile_labels_put(fill->profile, &labels, PROFILE_IDLE_KEY,
-			strlen(PROFILE_IDLE_KEY), "yes", 3);
+		err = profile_labels_put_idle(fill->profile, &labels);
 	if (err == 0)
 		err = profile_labels(fill->profile, &labels, id);
 	return err < 0 ? err : put_account(fill, *id, names.account);
@@ -318,7 +317,8 @@ static int put_state(struct fill *fill, const struct tally_count *c, uint32_t fi
 
 	for (; n < WAIT_FUNCTIONS && first + n < len; n++)
 		functions[n] = profile_text(p, p->frames.data[fill->frames[first + n]].name);
-	*state = wait_state(c->class, functions, n);
+	*state = resource && resource_is_time(resource) ? PROFILE_SLEEPING
+							: wait_state(c->class, functions, n);
 	err = put_mark(fill, *state, &at);
 	if (err == 0 && resource) {
 		snprintf(text, sizeof(text), PROFILE_WAITS_FOR "%s]", resource);

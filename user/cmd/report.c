@@ -179,11 +179,13 @@ static bool has_label(const char *list, const char *label, size_t len)
 }
 
 /* A store keeps some labels alone, and a stack without one would have a `?` in its place. */
-static int check_labels(const char *by, const char *kept, struct why *why)
+static int check_labels(const char *by, const char *kept, bool waits, struct why *why)
 {
+	static const char idle[] = PROFILE_FREE_PREFIX PROFILE_IDLE_KEY;
+
 	for (size_t len; *by; by += len + (by[len] == ',')) {
 		len = strcspn(by, ",");
-		if (!has_label(kept, by, len))
+		if (!has_label(kept, by, len) && !(waits && has_label(idle, by, len)))
 			return why_set(why, -EINVAL,
 				"--by %.*s: the store has %s; the daemon keeps others with `by` in "
 				"[labels] of its configuration",
@@ -200,7 +202,7 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	int err = sink_parse_by(r->by ? r->by : answer->by.data, &options, why);
 
 	if (err == 0 && r->by)
-		err = check_labels(r->by, buf_text(&answer->by), why);
+		err = check_labels(r->by, buf_text(&answer->by), answer_waits(answer), why);
 	if (err < 0)
 		return err;
 	err = profile_init(&profile);

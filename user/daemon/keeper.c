@@ -445,6 +445,7 @@ static int write_kinds(const struct profile *p, const struct sink_options *optio
 		struct sink_options of_kind = *options;
 
 		of_kind.kind = kind;
+		of_kind.idle_mark = true;
 		err = folded_write(p, &of_kind, text);
 		if (err < 0 || text->len == 0)
 			continue;

@@ -32,6 +32,7 @@
 #define COMMAND_BYTES_MAX (1 << 20)
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
+#define UNANSWERED_NS (10 * NSEC_PER_MSEC) /* at the start the workers have much to do */
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
 #define DUMP_PAUSE_MAX_NS (1024 * PAUSE_FIRST_NS)
 #define MAP_PIDS_MAX 4
@@ -59,6 +60,7 @@ struct process {
 	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
 	bool is_read; /* dirs and preserves_fp are known */
 	bool preserves_fp;
+	bool unanswered; /* the latest search: the worker had no time */
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
 
@@ -252,7 +254,8 @@ static void find_dump(struct processes *processes, struct process *p)
 		follow(&p->dump, &found, has_pid(p, number));
 	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME || err == -EPERM)
 		p->refused |= 1U << opener_reason(err);
-	if (jit_files_unanswered(err))
+	p->unanswered = jit_files_unanswered(err);
+	if (p->unanswered)
 		return;
 	p->dump_next_ns = clock_ns(CLOCK_MONOTONIC) + p->dump_pause_ns;
 	p->dump_pause_ns = clock_sooner(2 * p->dump_pause_ns, DUMP_PAUSE_MAX_NS);
@@ -326,6 +329,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	};
 	if (read_status(p->id.pid, &p->status) == 0)
 		search(processes, p, true, true);
+	p->next_ns -= p->unanswered ? PAUSE_FIRST_NS - UNANSWERED_NS : 0;
 	if (opener_program(&p->id, p->program, sizeof(p->program)) < 0)
 		snprintf(p->program, sizeof(p->program), "%s", p->status.name);
 	slot = vec_add(&processes->all);

@@ -327,6 +327,11 @@ uint32_t profile_labels_free(const struct profile *p, uint32_t id)
 	return set->len > 0 ? count_free(p->label_list.data + set->first, set->len) : 0;
 }
 
+int profile_labels_put_idle(struct profile *p, struct profile_labels *set)
+{
+	return profile_labels_put(p, set, PROFILE_IDLE_KEY, strlen(PROFILE_IDLE_KEY), "yes", 3);
+}
+
 bool profile_labels_idle(const struct profile *p, uint32_t id)
 {
 	uint32_t key = profile_key_find(p, PROFILE_IDLE_KEY, strlen(PROFILE_IDLE_KEY));

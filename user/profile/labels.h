@@ -83,6 +83,7 @@ int32_t profile_label_number(const struct profile *profile, uint32_t id, uint32_
 const char *profile_label_text(const struct profile *profile, uint32_t id, uint32_t key);
 /* The label of a thread that waits for work, as workers of pools and event loops do. */
 #define PROFILE_IDLE_KEY "idle"
+int profile_labels_put_idle(struct profile *profile, struct profile_labels *set);
 bool profile_labels_idle(const struct profile *profile, uint32_t id);
 /* Has the set free labels, and how many? */
 uint32_t profile_labels_free(const struct profile *profile, uint32_t id);

@@ -25,6 +25,15 @@
 #define PROFILE_BLOCKED_FUSE "[blocked on fuse]"
 #define PROFILE_BLOCKED_DISK "[blocked on disk]"
 #define PROFILE_BLOCKED_FILE_LOCK "[blocked on file lock]"
+#define PROFILE_BLOCKED_SEMAPHORE "[blocked on semaphore]" /* of System V */
+#define PROFILE_BLOCKED_MESSAGE "[blocked on message queue]"
+#define PROFILE_BLOCKED_EVENT "[blocked on eventfd]"
+#define PROFILE_BLOCKED_INOTIFY "[blocked on inotify]"
+#define PROFILE_BLOCKED_TERMINAL "[blocked on terminal]"
+#define PROFILE_BLOCKED_IO_URING "[blocked on io_uring]"
+
+/* In the lines of a store alone: at the end of an idle thread's, in the place of its label. */
+#define PROFILE_IDLE "[idle]"
 
 /* Below that: what it waits for, up to a bracket. */
 #define PROFILE_WAITS_FOR "[waits for "
@@ -37,4 +46,6 @@
 		PROFILE_BLOCKED_POLL, PROFILE_BLOCKED_PIPE, PROFILE_BLOCKED_ACCEPT,     \
 		PROFILE_BLOCKED_SOCKET, PROFILE_BLOCKED_CHILD, PROFILE_BLOCKED_SIGNAL,  \
 		PROFILE_BLOCKED_PAGE, PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK,       \
-		PROFILE_BLOCKED_FILE_LOCK
+		PROFILE_BLOCKED_FILE_LOCK, PROFILE_BLOCKED_SEMAPHORE,                   \
+		PROFILE_BLOCKED_MESSAGE, PROFILE_BLOCKED_EVENT, PROFILE_BLOCKED_INOTIFY, \
+		PROFILE_BLOCKED_TERMINAL, PROFILE_BLOCKED_IO_URING, PROFILE_IDLE

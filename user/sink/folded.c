@@ -13,6 +13,7 @@
 #include "base/strtab.h"
 #include "base/utf8.h"
 #include "profile/folded_reader.h"
+#include "profile/marks.h"
 
 static const char *const suffixes[] = {
 	[PROFILE_NATIVE] = "",
@@ -98,6 +99,13 @@ static int put_frame(struct folding *f, uint32_t frame)
 	return err;
 }
 
+static int put_idle(struct folding *f)
+{
+	uint32_t *id = vec_add(&f->ids);
+
+	return id ? make_name(f, PROFILE_IDLE, "", id) : -ENOMEM;
+}
+
 static int put_stack(struct folding *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *s = &f->profile->stacks.data[sample->stack];
@@ -107,6 +115,8 @@ static int put_stack(struct folding *f, const struct profile_sample *sample)
 		err = put_label(f, sample->labels, i);
 	for (uint32_t i = s->len; i-- > 0 && err == 0;)
 		err = put_frame(f, f->profile->frame_ids.data[s->first + i]);
+	if (err == 0 && f->options->idle_mark && profile_labels_idle(f->profile, sample->labels))
+		err = put_idle(f);
 	return err;
 }
 

@@ -25,6 +25,7 @@ struct sink_options {
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
 	bool lines_only; /* of folded text: no line that names the kind */
+	bool idle_mark;  /* of folded text: idle threads have a mark at the end: store/line.h */
 	uint32_t kind;   /* of folded text: the kind that is written, mostly 0 */
 	bool perfview;   /* of perf text: an unknown CPU is SINK_THREAD_CPU + id; perf_idle.h */
 };

@@ -69,6 +69,7 @@ static int rank_stack(struct ranking *ranking, struct buf *room, struct bytes st
 
 	while (keys-- > 0)
 		line_frame(&stack);
+	(void)line_take_idle(&stack);
 	if (stack.len == 0)
 		return 0;
 	buf_clear(room);
@@ -107,6 +108,11 @@ static int digits_after_point(uint64_t most_ns)
 	return seconds < 1000 ? 3 : seconds < 100000 ? 1 : 0;
 }
 
+bool answer_waits(const struct query_answer *answer)
+{
+	return !is_cpu(answer) && strcmp(buf_text(&answer->kind), PROFILE_WALL) == 0;
+}
+
 /* Nanoseconds are seconds in the table: as many digits as its columns have room for. */
 static int put_functions(const struct ranking *ranking, const struct ranking_rows *hottest,
 	const char *unit, uint64_t most, struct buf *out)
@@ -142,7 +148,7 @@ int answer_put_top(
 	err = rank(answer, ranking);
 	if (err < 0)
 		return err;
-	only.waits = !is_cpu(answer) && strcmp(buf_text(&answer->kind), PROFILE_WALL) == 0;
+	only.waits = answer_waits(answer);
 	err = ranking_functions(ranking, &only, &hottest);
 	if (err == 0) {
 		ranking_sort(&hottest, RANKING_BY_SELF);
@@ -204,7 +210,7 @@ const char *answer_label(const char *name, size_t len)
 static int read_labels(struct profile *out, const char *by, struct bytes *stack, uint32_t *id)
 {
 	struct profile_labels set = { 0 };
-	int err = 0;
+	int err = line_take_idle(stack) ? profile_labels_put_idle(out, &set) : 0;
 
 	while (err == 0 && *by) {
 		size_t len = strcspn(by, ","), name_len;

@@ -16,6 +16,7 @@ uint64_t answer_period_ns(const struct query_answer *answer);
 const char *answer_kind(const struct query_answer *answer);
 /* The unit of its values. */
 const char *answer_unit(const struct query_answer *answer);
+bool answer_waits(const struct query_answer *answer); /* is it of PROFILE_WALL? */
 /* Is the sum of the answer a time, in nanoseconds? */
 bool answer_is_time(const struct query_answer *answer);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "profile/marks.h"
+
 static bool parse_count(const uint8_t *at, const uint8_t *end, uint64_t *out)
 {
 	uint64_t count = 0;
@@ -30,6 +32,17 @@ bool line_read(struct cursor *c, struct line *out)
 		return false;
 	out->stack = (struct bytes){ start, (size_t)(blank - start) };
 	cursor_skip(c, (size_t)(end - start) + 1);
+	return true;
+}
+
+bool line_take_idle(struct bytes *stack)
+{
+	static const char mark[] = ";" PROFILE_IDLE;
+	const size_t len = sizeof(mark) - 1;
+
+	if (stack->len <= len || memcmp(stack->data + stack->len - len, mark, len) != 0)
+		return false;
+	stack->len -= len;
 	return true;
 }
 

@@ -15,5 +15,7 @@ struct line {
 /* Reads the next line and its end. False: the line has no count, or no end. */
 bool line_read(struct cursor *c, struct line *out);
 
+/* Removes the mark of an idle thread (profile/marks.h) from a stack's end. False: it had none. */
+bool line_take_idle(struct bytes *stack);
 /* Removes the first frame from a stack and returns it; empty: there is none. */
 struct bytes line_frame(struct bytes *stack);

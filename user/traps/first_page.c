@@ -126,6 +126,9 @@ static void put_fired(const struct first_page *page, struct buf *out)
 	buf_printf(out, ".\n\nThe rule: %s of ", rule_metric_name(c->rule.metric));
 	utf8_put_clean(out, c->name);
 	buf_printf(out, " %s.\n", limit);
+	if (c->rule.metric == RULE_RUNNABLE)
+		buf_puts(out, "That is a part of the time in which its threads wanted a CPU, and "
+			      "not of all their time.\n");
 	if (kept == 0)
 		return;
 	buf_printf(out, "The value was %.1f %%. The latest values, oldest first:",

@@ -493,12 +493,28 @@ static int judge_still(struct traps *traps, const struct profile *profile,
 	return err;
 }
 
+/* A capture that ends has what its threads did up to then, too. */
+static void visit_at_end(struct traps *traps, uint64_t ended_ns)
+{
+	bool ends = false;
+
+	vec_each (&traps->captures, slot)
+		ends |= !(*slot)->done && (*slot)->begun && (*slot)->until_ns <= ended_ns;
+	if (!ends)
+		return;
+	traps->times.due_ns = 0;
+	if (thread_times_visit(
+		    &traps->times, traps->from.waiting, traps->from.containers, ended_ns))
+		follow_captures(traps);
+}
+
 int traps_take(struct traps *traps, const struct profile *profile, const struct walls *walls,
 	uint64_t ended_ns)
 {
 	int err = judge_still(traps, profile, walls, ended_ns), keep_err;
 
 	traps->ended_ns = ended_ns;
+	visit_at_end(traps, ended_ns);
 	vec_each (&traps->captures, c) {
 		int one = add_interval(traps, *c, profile, walls, ended_ns);
 

@@ -47,7 +47,7 @@ struct watch {
 /* The sources of values. */
 struct watch_sources {
 	const struct thread_times *times;
-	const struct waiting *waiting; /* NULL: threads cannot be read */
+	struct waiting *waiting; /* NULL: threads cannot be read */
 	struct containers *containers;
 	bool visited; /* there was a visit at this turn */
 };

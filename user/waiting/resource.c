@@ -15,6 +15,8 @@
 #define EPHEMERAL_FIRST 32768 /* the kernel's own choice of a port is not below: ip(7) */
 #define UNIX_PATH_MAX 108     /* unix(7) */
 
+static const char time_text[] = "time";
+
 static const char *protocol_name(uint8_t protocol)
 {
 	static const struct {
@@ -105,6 +107,8 @@ size_t resource_text(const struct visit_resource *r, char *out, size_t size)
 		len = file_text(r, out, size);
 	else if (r->kind == RESOURCE_FUTEX)
 		len = snprintf(out, size, "futex 0x%llx", (unsigned long long)r->futex);
+	else if (r->kind == RESOURCE_TIME)
+		len = snprintf(out, size, "%s", time_text);
 	return len > 0 ? (size_t)len : 0;
 }
 
@@ -118,6 +122,11 @@ bool resource_is_peer(const char *text)
 	return false;
 }
 
+bool resource_is_time(const char *text)
+{
+	return strcmp(text, time_text) == 0;
+}
+
 bool resource_is_futex(const char *text)
 {
 	return strncmp(text, "futex ", 6) == 0;
@@ -128,5 +137,5 @@ bool resource_fits(const char *text, const char *state)
 	bool socket = strcmp(state, PROFILE_BLOCKED_SOCKET) == 0 ||
 		strcmp(state, PROFILE_BLOCKED_ACCEPT) == 0;
 
-	return !socket || strncmp(text, "file ", 5) != 0;
+	return !resource_is_time(text) && (!socket || strncmp(text, "file ", 5) != 0);
 }

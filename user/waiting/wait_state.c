@@ -65,12 +65,28 @@ static const struct {
 	{ "locks_lock_*", PROFILE_BLOCKED_FILE_LOCK },
 	{ "fcntl_setlk", PROFILE_BLOCKED_FILE_LOCK },
 	{ "do_lock_file_wait", PROFILE_BLOCKED_FILE_LOCK },
+	{ "timerfd_read*", PROFILE_SLEEPING },
+	{ "eventfd_*", PROFILE_BLOCKED_EVENT },
+	{ "do_semtimedop", PROFILE_BLOCKED_SEMAPHORE },
+	{ "__do_semtimedop", PROFILE_BLOCKED_SEMAPHORE },
+	{ "do_msgrcv", PROFILE_BLOCKED_MESSAGE },
+	{ "do_msgsnd", PROFILE_BLOCKED_MESSAGE },
+	{ "do_mq_timedreceive", PROFILE_BLOCKED_MESSAGE },
+	{ "do_mq_timedsend", PROFILE_BLOCKED_MESSAGE },
+	{ "wq_sleep", PROFILE_BLOCKED_MESSAGE },
+	{ "inotify_read", PROFILE_BLOCKED_INOTIFY },
+	{ "n_tty_*", PROFILE_BLOCKED_TERMINAL },
+	{ "io_cqring_wait*", PROFILE_BLOCKED_IO_URING },
+	{ "__do_sys_io_uring_enter", PROFILE_BLOCKED_IO_URING },
+	{ "__x64_sys_io_uring_enter", PROFILE_BLOCKED_IO_URING },
+	{ "__arm64_sys_io_uring_enter", PROFILE_BLOCKED_IO_URING },
 };
 
 enum place {
 	ANYWHERE,
 	INNERMOST, /* none of a language's is below it */
 	LAST,      /* but for the functions of a library that ask the kernel */
+	OF_LIBUV,  /* right above uv_cond_wait: many programs have a function of the name */
 };
 
 #define LAST_FRAMES 4 /* from the leaf on, with that function itself */
@@ -107,6 +123,9 @@ static const struct {
 	{ "NotificationThread::notification_thread_entry", true, ANYWHERE },
 	{ "runtime.templateThread", true, ANYWHERE },
 	{ "uv__io_poll", true, LAST },
+	{ "worker", true, OF_LIBUV },
+	{ "bioProcessBackgroundJobs", true, LAST }, /* of Redis */
+	{ "background_thread_entry", true, LAST },  /* of jemalloc */
 	{ "node::DelayedTaskScheduler::Run", true, LAST },
 	{ "node::(anonymous namespace)::PlatformWorkerThread", true, LAST },
 	{ "node::inspector::(anonymous namespace)::StartIoThreadMain", true, LAST },
@@ -171,18 +190,29 @@ static bool is_name(const char *name, const char *wanted)
 	return strncmp(name, wanted, len) == 0 && (name[len] == '\0' || name[len] == '(');
 }
 
-/* at: how many frames are below it. */
-static bool is_idle_function(const struct wait_frame *frame, bool innermost, size_t at)
+/* innermost: no frame below it is of a language. */
+static bool is_there(enum place place, const struct wait_frame *frames, size_t at, bool innermost)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++) {
-		enum place place = idle_functions[i].place;
-
-		if (frame->language != idle_functions[i].native &&
-			(innermost || place != INNERMOST) &&
-			(at < LAST_FRAMES || place != LAST) &&
-			is_name(frame->name, idle_functions[i].name))
-			return true;
+	switch (place) {
+	case ANYWHERE:
+		return true;
+	case INNERMOST:
+		return innermost;
+	case LAST:
+		return at < LAST_FRAMES;
+	case OF_LIBUV:
+		return at > 0 && is_name(frames[at - 1].name, "uv_cond_wait");
 	}
+	return false;
+}
+
+static bool is_idle_function(const struct wait_frame *frames, size_t at, bool innermost)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(idle_functions); i++)
+		if (frames[at].language != idle_functions[i].native &&
+			is_there(idle_functions[i].place, frames, at, innermost) &&
+			is_name(frames[at].name, idle_functions[i].name))
+			return true;
 	return false;
 }
 
@@ -207,7 +237,7 @@ bool wait_is_idle(const char *state, bool peer, const struct wait_frame *frames,
 	for (size_t i = 0; i < len; i++) {
 		if (!frames[i].language && is_request_function(frames[i].name))
 			return false;
-		if (is_idle_function(&frames[i], frames[i].language && !language, i))
+		if (is_idle_function(frames, i, frames[i].language && !language))
 			return true;
 		language |= frames[i].language;
 	}

@@ -57,7 +57,6 @@ struct walls {
 	uint64_t again_ns;  /* not before then are all stacks sent again for that */
 	uint64_t own_ns, own_end_ns; /* CPU time of ours since the visit before; and at this one */
 	uint64_t spans_ns, flushed_ns; /* as asked for; when the latest ones ended */
-	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
 	struct walls_stats stats;
 };
 
@@ -139,12 +138,13 @@ static struct wall_thread *add(struct walls *w, const struct visit_record *r)
 		w->threads.len--;
 		return NULL;
 	}
-	*slot = (struct wall_thread){ .start_ns = r->start_ns, .tid = r->tid, .account = account };
-	if (w->last_ns > 0) {
-		uint64_t born_ns = r->start_ns > w->boot_ns ? r->start_ns - w->boot_ns : 0;
-
-		slot->seen_ns = born_ns > w->last_ns ? born_ns : w->last_ns;
-	}
+	/* Since the last visit, even if it is younger: the time between a thread's last visit and
+	 * its end is nobody's, and of threads that no visit meets others have the time. So the
+	 * sums are right, whatever becomes of one. */
+	*slot = (struct wall_thread){ .start_ns = r->start_ns,
+		.tid = r->tid,
+		.account = account,
+		.seen_ns = w->last_ns };
 	return slot;
 }
 
@@ -363,7 +363,6 @@ int walls_visit(struct walls *w)
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	w->own_ns = cpu_ns - w->own_end_ns;
 	w->own_end_ns = cpu_ns;
-	w->boot_ns = clock_ns(CLOCK_BOOTTIME) - began_ns;
 	w->pass++;
 	err = visitor_pass(w->visitor, take, w);
 	for (size_t i = w->threads.len; err == 0 && i-- > 0;) {
