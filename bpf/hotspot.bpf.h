@@ -23,6 +23,7 @@
 #define SYMBOL_WINDOW 64 /* multiple of 8 */
 #define SEGMENT_FREE 0xff
 #define SEGMENT_HOPS 16
+#define SEGMENT_WINDOW 16 /* power of two: most blobs begin within so many */
 
 #define BLOB_EXCEPTION 0x6f69747065637845ULL   /* "Exceptio"nBlob */
 #define BLOB_STUBS 0x74756f5262757453ULL       /* "StubRout"ines */
@@ -50,6 +51,7 @@ enum hotspot_step {
 struct hotspot_scratch {
 	struct hotspot process;
 	u64 process_hash; /* start time and pid: where each code's hash begins */
+	u8 segments[SEGMENT_WINDOW];
 	u64 blob[BLOB_WORDS];
 	u64 blob_at;     /* the address of that, */
 	u32 blob_bytes;  /* and how much was read */
@@ -99,7 +101,7 @@ WALK_GLOBAL u64 hotspot_blob(u64 walk, u64 pc)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
 	const struct hotspot_heap *heap = NULL;
-	u64 segment;
+	u64 segment, first;
 	u8 back;
 
 	if (!h)
@@ -112,8 +114,15 @@ WALK_GLOBAL u64 hotspot_blob(u64 walk, u64 pc)
 	if (pc - heap->low >= heap->bytes)
 		return 0;
 	segment = (pc - heap->low) >> (heap->log2 & 31);
+	first = segment + 1;
 	for (u32 i = 0; i < SEGMENT_HOPS; i++) {
-		if (walk_read(walk, &back, 1, heap->segments + segment) || back == SEGMENT_FREE)
+		if (segment - first >= SEGMENT_WINDOW) {
+			first = segment < SEGMENT_WINDOW ? 0 : segment - (SEGMENT_WINDOW - 1);
+			if (walk_read(walk, h->segments, SEGMENT_WINDOW, heap->segments + first))
+				return 0;
+		}
+		back = h->segments[(segment - first) & (SEGMENT_WINDOW - 1)];
+		if (back == SEGMENT_FREE)
 			return 0;
 		if (back == 0)
 			return heap->low + (segment << (heap->log2 & 31)) + h->process.block_bytes;

@@ -369,5 +369,5 @@ least() {
 			while read -r mark; do distances "$state" "$mark"; done < <(jq -r --arg theme $theme '.colours[$theme].legend[] | select(.[1] == "")[2]' seen.json)
 		done | least 18
 	done
-	[ $notes -eq 8 ]
+	[ $notes -eq 10 ]
 }

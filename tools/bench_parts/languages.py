@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of Java and Python that tools/bench runs. A function of a depth gives (command, how many reads of memory
-the language needs for it at a tick), counted in bpf/language.bpf.h and bpf/hotspot.bpf.h, not measured."""
+the language needs for it at a tick), by how they keep their frames: not measured."""
 import pathlib, time
 
 from bench_parts.processes import read
@@ -33,7 +33,8 @@ def jdk():
 
 
 def java(tmp, depth):
-    """For each frame two bytes of the segment map, the head of its blob, and the number that proves it."""
+    """For each frame two bytes of the segment map, the head of its blob, and the number that proves it: four things,
+    whatever the number of copies that bring them."""
     run(jdk() / 'javac', '-d', tmp, ROOT / 'tests' / 'bench' / 'Deep.java')
     return [jdk() / 'java', '-XX:CompileCommand=quiet', '-XX:CompileCommand=dontinline,Deep::*', '-cp', tmp, 'Deep',
             depth - 10], 4 * (depth - 10)

@@ -13,7 +13,7 @@ const STATES = [
 		marks: ['[blocked on disk]', '[blocked on page]', '[blocked on fuse]', '[blocked on file lock]'] },
 	{ text: 'blocked: network', light: '#38d0fa', dark: '#23b8e1',
 		marks: ['[blocked on socket]', '[blocked on accept]', '[blocked on epoll]', '[blocked on poll]', '[blocked on pipe]'] },
-	{ text: 'blocked: other', light: '#d760a5', dark: '#c7609c', 
+	{ text: 'blocked: other', light: '#d760a5', dark: '#c7609c',
 		marks: ['[blocked on child]', '[blocked on signal]', '[blocked on semaphore]', '[blocked on message queue]',
 			'[blocked on eventfd]', '[blocked on inotify]', '[blocked on terminal]', '[blocked on io_uring]', '[blocked]'] },
 ];
