@@ -418,6 +418,8 @@ is_another() {
 		wait_until 20 is_another "$before"
 		wait_until 30 is_ready
 		wait_until 20 same_rights
+		# Before, it may have been a child of the old one's that had no name of its own yet.
+		daemon=$(agent_of "$supervisor")
 	done
 	before=$daemon
 	kill -KILL "$daemon"
