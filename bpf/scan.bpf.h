@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/scan.bpf.h - finds running code before its first tick, so that its tables are ready. A scan
- * lists the code mappings of the iterated tasks, makes an object of each file, and says who has
- * code without one, which is described before it is walked. User space runs
- * it at the start for all tasks, and later for single processes. One scan at a time. */
+ * lists the code mappings of the iterated tasks and makes an object of each file. User space runs
+ * it at the start for all tasks, when it says, too, who has code without a file, and later for
+ * single processes. One scan at a time. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -12,6 +12,8 @@
 #include "bpf/pidns.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/task.bpf.h"
+
+__u32 scan_tgid = 0; /* 0: all */
 
 /* A process usually has dozens of code mappings among hundreds. */
 #define SCAN_MAPPINGS_MAX 2048
@@ -54,7 +56,7 @@ static __always_inline int scan_describe(
 	} else if (out->start == (u64)BPF_CORE_READ(task, mm, context.vdso)) {
 		out->object = OBJECT_VDSO;
 		out->file_offset = 0;
-	} else {
+	} else if (!scan_tgid && !BPF_CORE_READ(vma, vm_ops)) { /* none of the kernel's own */
 		emit_jit(event->tgid, event->start_ns);
 	}
 	return 0;
@@ -72,7 +74,7 @@ int scan(struct bpf_iter__task_vma *ctx)
 	return 0;
 }
 
-/* ---- 5.10 and 5.11: iterate tasks, but not their mappings ----------------------------------- */
+/* ---- 5.10 and 5.11: iterate all tasks, but not their mappings ------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -80,8 +82,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct scan_mapping);
 } scan_out SEC(".maps");
-
-__u32 scan_tgid = 0; /* 0: all; these kernels cannot iterate one task */
 
 /* One mapping, into scan_out. Global, so that the verifier checks it once and not for each turn of
  * the loop; therefore pointers are passed as numbers. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/thread.bpf.h - the state of any thread, whether it runs or not. Has no maps. */
+/* bpf/thread.bpf.h - the state of any thread, whether it runs or not: of a task that an iterator
+ * gives. Has no maps. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -21,8 +22,8 @@ static __always_inline u32 state_of(struct task_struct *task)
 	struct task_struct___old_state *old = (void *)task;
 
 	if (bpf_core_field_exists(new->__state))
-		return BPF_CORE_READ(new, __state);
-	return (u32)BPF_CORE_READ(old, state);
+		return new->__state;
+	return (u32)old->state;
 }
 
 static __always_inline u32 cpu_of(struct task_struct *task)
@@ -40,7 +41,7 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 	struct task_struct___on_cpu *smp = (void *)task;
 
 	/* An int, and a byte among others in Linux 7. */
-	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(smp, on_cpu);
+	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ_BITFIELD(smp, on_cpu);
 }
 
 /* No quota holds back up to this. */
@@ -78,7 +79,7 @@ static __always_inline bool is_frozen(struct task_struct *task)
 {
 	struct task_struct___counters *t = (void *)task;
 
-	return bpf_core_field_exists(t->frozen) && BPF_CORE_READ_BITFIELD_PROBED(t, frozen);
+	return bpf_core_field_exists(t->frozen) && BPF_CORE_READ_BITFIELD(t, frozen);
 }
 
 /* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */

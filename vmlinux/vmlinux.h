@@ -97,6 +97,7 @@ struct vm_area_struct {
 	unsigned long vm_end;
 	unsigned long vm_flags;
 	unsigned long vm_pgoff;
+	const void *vm_ops;
 	struct file *vm_file;
 } CORE;
 

@@ -8,7 +8,7 @@ declare -gA out_of=() recorder_of=()
 when() {
 	start "$stoker" record --when "$2" --before 1s --after 1s --bundle "$tmp/$1" "${@:3}"
 	out_of[$1]=$out recorder_of[$1]=$pid
-	wait_until 20 says 'waiting for' "$out"
+	wait_until 20 says 'waiting for' "$out" || { cat "$out"; return 1; }
 }
 
 # enter CGROUP COMMAND...: as start_in; it has run.

@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
 	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
-		"cpu; default container,comm with\n-a, comm otherwise; \"\" for none" },
+		"cpu label:NAME; default\ncontainer,comm with -a, comm otherwise; \"\" for none" },
 	HALF_ROWS,
 	{ OPT_STATS, "stats", "FILE", "counts of samples, losses and costs, as JSON" },
 	{ OPT_CHECK, "check", NULL,
