@@ -63,11 +63,11 @@ load when
 
 @test "the times of threads after it fired are of all that time" {
 	start "$(target pulse)" 5 3.6
-	when pulse 'cpu < 3% for 2s' -p "$pid" --after 2s --count 1
-	wait_until 40 is_gone "${recorder_of[pulse]}"
+	when ended 'cpu < 3% for 2s' -p "$pid" --after 2s --count 1
+	wait_until 40 is_gone "${recorder_of[ended]}"
 	# Half of that time it works again: its samples and its threads' clocks say the same.
-	jq -e '.threads_after.running_percent > 25' "$(bundles_of pulse)/trap.json"
-	between "$(jq '100 * .samples / 99 / 2 - .threads_after.running_percent' "$(bundles_of pulse)/trap.json")" -8 8 'points'
+	jq -e '.threads_after.running_percent > 25' "$(bundles_of ended)/trap.json"
+	between "$(jq '100 * .samples / 99 / 2 - .threads_after.running_percent' "$(bundles_of ended)/trap.json")" -8 8 'points'
 }
 
 @test "a process is waited for, in its own PID namespace too" {
