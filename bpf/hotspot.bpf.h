@@ -17,7 +17,7 @@
 #define BLOB_INTERPRETER 0x6572707265746e49ULL /* "Interpre"ter */
 
 #define BLOB_WINDOW 384 /* with what proves which code it is */
-#define BLOB_SMALL 128  /* of one that is the last of its memory */
+#define BLOB_SMALL 128  /* where the memory ends before that */
 #define BLOB_WORDS 64   /* power of two */
 #define CONST_WINDOW 64
 #define SYMBOL_WINDOW 64 /* multiple of 8 */

@@ -75,13 +75,18 @@ static int make_name(struct folding *f, const char *name, const char *suffix, ui
 	return buf_err(out) < 0 ? buf_err(out) : strtab_put(&f->names, out->data, out->len, id);
 }
 
-static int put_label(struct folding *f, uint32_t labels, uint32_t i)
+static int put_text(struct folding *f, const char *text)
 {
 	uint32_t *id = vec_add(&f->ids);
-	char number[SINK_NUMBER_MAX];
-	const char *text = sink_by_label(f->profile, f->options, labels, i, number);
 
 	return id ? make_name(f, text, "", id) : -ENOMEM;
+}
+
+static int put_label(struct folding *f, uint32_t labels, uint32_t i)
+{
+	char number[SINK_NUMBER_MAX];
+
+	return put_text(f, sink_by_label(f->profile, f->options, labels, i, number));
 }
 
 static int put_frame(struct folding *f, uint32_t frame)
@@ -99,13 +104,6 @@ static int put_frame(struct folding *f, uint32_t frame)
 	return err;
 }
 
-static int put_idle(struct folding *f)
-{
-	uint32_t *id = vec_add(&f->ids);
-
-	return id ? make_name(f, PROFILE_IDLE, "", id) : -ENOMEM;
-}
-
 static int put_stack(struct folding *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *s = &f->profile->stacks.data[sample->stack];
@@ -116,7 +114,7 @@ static int put_stack(struct folding *f, const struct profile_sample *sample)
 	for (uint32_t i = s->len; i-- > 0 && err == 0;)
 		err = put_frame(f, f->profile->frame_ids.data[s->first + i]);
 	if (err == 0 && f->options->idle_mark && profile_labels_idle(f->profile, sample->labels))
-		err = put_idle(f);
+		err = put_text(f, PROFILE_IDLE);
 	return err;
 }
 
