@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A daemon with nothing to do sleeps, and what it knows does not wake it.
 # alone: new programs and cgroups of others wake the daemon, too
-# seconds: 35
+# seconds: 30
 
 load lib
 load http
@@ -19,30 +19,6 @@ sleeps_for() {
 # wakeups PID: how often it has slept so far.
 wakeups() {
 	awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/task/"*/status
-}
-
-# What is outside the target, and the host's own events, wake the daemon for a moment, and a mount wakes
-# the supervisor. The processes that serve, write and start others need nothing from the host.
-@test "an idle daemon sleeps until its interval ends, and its processes until they are asked" {
-	local child after before=() quiet=()
-	make_cgroup empty
-	interval="1h
-wall = 0
-target = cgroup $cgroup" serve
-	wait_until 60 sleeps_for 3000
-	for child in $(children_of "$daemon"); do
-		case $(cat "/proc/$child/comm") in
-		stoker-worker | stoker-opener) ;; # others' new programs have tables made
-		*) quiet+=("$child") ;;
-		esac
-	done
-	[ "${#quiet[@]}" -ge 4 ]
-	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
-	record -a -d 3 -o "$tmp/f"
-	for child in "${!quiet[@]}"; do
-		after=$(wakeups "${quiet[child]}")
-		between "$((after - before[child]))" 0 2 "wake-ups of $(cat "/proc/${quiet[child]}/comm")"
-	done
 }
 
 # last_woken: when a new task woke the daemon last, as its BPF program has it.
@@ -62,15 +38,27 @@ short_processes() {
 	done
 }
 
-@test "new processes of a known cgroup and root wake nobody, and are counted" {
+# What is outside the target, and the host's own events, wake the daemon for a moment, and a mount wakes
+# the supervisor. The processes that serve, write and start others need nothing from the host.
+idle_processes_sleep() {
+	local child after before=() quiet=()
+	for child in $(children_of "$daemon"); do
+		case $(cat "/proc/$child/comm") in
+		stoker-worker | stoker-opener) ;; # others' new programs have tables made
+		*) quiet+=("$child") ;;
+		esac
+	done
+	[ "${#quiet[@]}" -ge 4 ]
+	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
+	record -a -d 3 -o "$tmp/f"
+	for child in "${!quiet[@]}"; do
+		after=$(wakeups "${quiet[child]}")
+		between "$((after - before[child]))" 0 2 "wake-ups of $(cat "/proc/${quiet[child]}/comm")"
+	done
+}
+
+known_processes_wake_nobody() {
 	local first known
-	need bpftool
-	make_cgroup short
-	interval="1h
-hz = 99
-wall = 0
-target = cgroup $cgroup" serve
-	wait_until 60 sleeps_for 3000
 	first=$(last_woken)
 	short_processes 5
 	known=$(last_woken)
@@ -80,13 +68,10 @@ target = cgroup $cgroup" serve
 	between "$(metric stoker_samples_total)" 20 100000 samples
 }
 
-@test "where much happens a daemon takes what has gathered, and not each event" {
+# Fifty turns a second, and what it waits for in them: for an opener that looks at new cgroups. Each event as
+# a turn of its own was 2,100.
+many_events_are_few_turns() {
 	local before began turns made=0
-	make_cgroup busy
-	interval="1h
-wall = 0
-target = cgroup $cgroup" serve
-	wait_until 60 sleeps_for 3000
 	before=$(wakeups "$daemon") began=${EPOCHREALTIME/./}
 	while [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ]; do
 		mkdir "$cgroup/one$made"
@@ -96,7 +81,18 @@ target = cgroup $cgroup" serve
 	turns=$((($(wakeups "$daemon") - before) / 4))
 	echo "$made cgroups, $turns waits a second"
 	between "$made" 400 100000 'cgroups that came and went'
-	# Fifty turns, and what it waits for in them: for an opener that looks at new cgroups. Each event as a
-	# turn of its own was 2,100.
 	between "$turns" 5 600 'waits a second'
+}
+
+@test "a daemon with nothing to do sleeps, new processes that it knows wake nobody, many events are few turns" {
+	need bpftool
+	make_cgroup asleep
+	interval="1h
+hz = 99
+wall = 0
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	idle_processes_sleep
+	known_processes_wake_nobody
+	many_events_are_few_turns
 }

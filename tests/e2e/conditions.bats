@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # record --when: each kind of condition fires once each time it holds. TRIALS=20 is a campaign.
 # alone: its programs want a CPU at once
-# seconds: 35
+# seconds: 20
 
 load lib
 load when
 
-trials=${TRIALS:-3}
+trials=${TRIALS:-2}
 
 @test "each kind of condition fires once each time it holds" {
 	local idle=(cpu_below blocked) busy=(cpu_above runnable wait) one i spins=() name

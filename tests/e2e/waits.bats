@@ -3,7 +3,7 @@
 # What threads do: running, waiting for a CPU, blocked. By the counters of the kernel, held against a trace
 # of the scheduler, and in `stoker ps` and /metrics.
 # alone: where another BPF program runs at the moment of a switch, bpftrace does not see the switch
-# seconds: 50
+# seconds: 38
 
 load lib
 load http
@@ -83,12 +83,12 @@ throttled_while() {
 	one=$pid
 	echo "$pid" >"$cpu_cgroup/cgroup.procs"
 	wait_until 5 is_throttled
-	throttled_while "$stoker" ps -d 10 --json >"$tmp/ps"
+	throttled_while "$stoker" ps -d 6 --json >"$tmp/ps"
 	near_share "$(jq --argjson pid "$one" '.duration_s as $s | .processes[] | select(.pid == $pid) | .throttled_s / $s' "$tmp/ps")" \
 		"$rate" 'of its quota'
 	# It may wait for others, too.
 	jq -e --argjson pid "$one" '.processes[] | select(.pid == $pid) | .runnable_s >= 0.95 * .throttled_s' "$tmp/ps"
-	start_record -p "$pid" -e wall=100 -d 10 --by comm -o "$tmp/f" --stats "$tmp/s"
+	start_record -p "$pid" -e wall=100 -d 6 --by comm -o "$tmp/f" --stats "$tmp/s"
 	throttled_while wait "$recorder"
 	near_share "$(awk -v s="$(jq .duration_s "$tmp/s")" '/\[throttled\] / { sum += $NF } END { print sum / s / 1e6 }' "$tmp/f")" \
 		"$rate" '[throttled]'

@@ -10,6 +10,11 @@ load lib
 wall() {
 	"$stoker" record "$@" --by comm -o "$tmp/w.stoker" --stats "$tmp/s" 2>"$tmp/said" ||
 		{ cat "$tmp/said" && return 1; }
+	waits_of
+}
+
+# waits_of: $tmp/wall, of $tmp/w.stoker.
+waits_of() {
 	"$stoker" convert "$tmp/w.stoker" -e wall --by comm -o "$tmp/wall" 2>>"$tmp/said"
 	sed -i '/^#/d' "$tmp/wall"
 	adds_up "$tmp/s"
@@ -37,13 +42,19 @@ share() {
 }
 
 @test "each thread's waiting time is that of its own clocks, and each state has its share" {
-	local name mono cpu truth
+	local name mono cpu truth program said
 	head -c 64M /dev/zero >"$tmp/file"
 	start "$(target waits)" 120 "$tmp/file"
 	wait_until 10 says '^pid' "$out"
+	program=$pid said=$out
+	start_record -p "$program" --by comm -e cpu,wall=100 -o "$tmp/w.stoker" --stats "$tmp/s"
+	# The program's clocks and the recording are of the same time: its threads wait more while stoker starts.
+	pid=$program out=$said
 	own_clocks "$tmp/before"
-	wall -p "$pid" -d 24 -e cpu,wall=100
+	runs_on "$program" 3000
 	own_clocks "$tmp/after"
+	stop_record
+	waits_of
 	while read -r _ name _ mono cpu; do
 		read -r _ _ _ mono_before cpu_before < <(grep "^own $name " "$tmp/before")
 		truth=$(awk -v wall=$((mono - mono_before)) -v cpu=$((cpu - cpu_before)) \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Ten thousand files that were made to hurt whoever reads them, run by busy processes with perf maps
+# Thousands of files that were made to hurt whoever reads them, run by busy processes with perf maps
 # and jitdumps of the same kind, in one capture: it ends as any other, what could not be read is
 # counted, and the honest processes beside them lose nothing.
 # seconds: 35
 
 load ../e2e/lib
 
-files=10000
+files=${HOSTILE_FILES:-3000} # the campaign: 10,000
 processes=10
 
 # In one container, with honest ones beside them: hostile NUMBER, then the honest. $pid is its shell.
@@ -35,7 +35,7 @@ whole() {
 		END { printf "%.2f\n", all ? 100 * whole / all : 0; print name, all, whole >"/dev/stderr" }' "$tmp/f"
 }
 
-@test "one capture over 10,000 hostile files ends as any other, and honest stacks stay whole" {
+@test "one capture over thousands of hostile files ends as any other, and honest stacks stay whole" {
 	local one shell honest status=0 whole=99.5 named=99 seed=$RANDOM
 	need "$python" jq
 	# With sanitizers tables are made so slowly that more samples wait for one than there is room for.
@@ -62,8 +62,8 @@ whole() {
 	[ "$status" -eq 0 ]
 	folded_is_valid "$tmp/f"
 	# They did what they are for.
-	[ "$(jq '.objects.met' "$tmp/s")" -gt 4000 ]
-	[ "$(jq '.objects.failed.not_elf + .objects.failed.damaged' "$tmp/s")" -gt 1000 ]
+	[ "$(jq '.objects.met' "$tmp/s")" -gt $((files * 2 / 5)) ]
+	[ "$(jq '.objects.failed.not_elf + .objects.failed.damaged' "$tmp/s")" -gt $((files / 10)) ]
 	fits_cpu "$(folded_count "$tmp/f" '(^|;)(hostile|deep_nofp|burn7030_nofp);')" 499 'samples of all'
 	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 0 ]
 	for one in deep_nofp burn7030_nofp; do

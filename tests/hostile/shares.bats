@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A container that wants more of a table than its share loses its own, and nobody else does.
-# seconds: 120
+# seconds: 80
 
 load ../e2e/lib
 load accounts
@@ -195,11 +195,11 @@ costs_little() {
 }
 
 @test "threads and stacks in all combinations leave others most samples while the agent is busy" {
-	costs_little .ticks.lost.counts_full 300 "$(target randomstacks)" 600 7 100
+	costs_little .ticks.lost.counts_full 150 "$(target randomstacks)" 600 7 100
 }
 
 @test "cgroups that are made and removed all the time leave others most samples while the agent is busy" {
-	costs_little .events.lost.cgroup 200 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
+	costs_little .events.lost.cgroup 100 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
 }
 
 # Its memory for stacks has 10 MB left.

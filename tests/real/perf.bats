@@ -18,7 +18,7 @@ agrees() {
 	meter "$watched"
 	start_record -p "$watched" --user --by comm --no-demangle --native-frames show -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	# perf may take seconds until it samples: they begin to count then.
-	{ wait_until 30 test -e "$tmp/perf.samples" && runs_on "$watched" "${REAL_PERF_TICKS:-500}"; } 3>&- &
+	{ wait_until 30 test -e "$tmp/perf.samples" && runs_on "$watched" "${REAL_PERF_TICKS:-350}"; } 3>&- &
 	enough=$!
 	# It writes 16 MB/s a CPU. With events of BPF programs that come and go perf script may fail.
 	# shellcheck disable=SC2016 # for the inner shell

@@ -78,7 +78,7 @@ setup() {
 	"$BATS_TEST_DIRNAME/read" functions two.firefox.json | diff - <(printf '%s\n' '100 wait' '3 serve')
 }
 
-# waits: waits.stoker has 3 samples with times and 2.5 s of waiting without.
+# waits.stoker has 3 samples with times and 2.5 s of waiting without.
 waits() {
 	{
 		printf '%s\n' '# stoker kind: cpu samples 10000000 0' 'web;main;serve 3'

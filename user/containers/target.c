@@ -88,6 +88,11 @@ static bool is_listed(enum target_kind kind, const struct container_list_item *i
 	return container_list_is_container(item);
 }
 
+static bool has_name(const struct container_list_item *item)
+{
+	return strcmp(container_list_name(item), item->identity.container) != 0;
+}
+
 static int put_item(struct buf *out, enum target_kind kind, const struct container_list_item *item)
 {
 	const struct state_facts *f = item->facts;
@@ -98,6 +103,8 @@ static int put_item(struct buf *out, enum target_kind kind, const struct contain
 	if (kind == TARGET_POD)
 		return buf_printf(
 			out, "%s%s%s", f->namespace_, f->namespace_[0] ? "/" : "", f->pod);
+	if (!has_name(item))
+		return buf_printf(out, "%s (%s)", id->container, cgroup_kind_name(id->kind));
 	return buf_printf(out, "%s (%s %.12s%s%s)", container_list_name(item),
 		cgroup_kind_name(id->kind), id->container[0] ? id->container : item->path,
 		f && f->pod[0] ? ", pod " : "", f ? f->pod : "");
@@ -134,14 +141,21 @@ static int explain(
 		l->text.data ? l->text.data : "none");
 }
 
+static void list_all(struct listing *l, const struct search *s, bool named)
+{
+	vec_each (&s->list.all, item)
+		if (is_listed(s->kind, item) && has_name(item) == named)
+			list_one(l, s->kind, item);
+}
+
+/* Those with a name first: what somebody means has one. */
 static int explain_none(const struct search *s, struct why *why)
 {
 	struct listing l = { .text = BUF_INIT };
 	int err;
 
-	vec_each (&s->list.all, item)
-		if (is_listed(s->kind, item))
-			list_one(&l, s->kind, item);
+	list_all(&l, s, true);
+	list_all(&l, s, false);
 	err = explain(-ENOENT, s, "not found; candidates: ", &l, why);
 	buf_done(&l.text);
 	return err;
