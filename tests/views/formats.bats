@@ -142,6 +142,7 @@ weighs() {
 
 @test "go tool pprof reads it: top, raw and peek" {
 	need "$go"
+	local hottest
 	"$go" tool pprof -top -nodecount=100000 -nodefraction=0 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
 	"$go" tool pprof -raw "$dir/a.pb.gz" >"$tmp/raw"
 	"$go" tool pprof -nodefraction=0 -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
@@ -150,6 +151,11 @@ weighs() {
 	"$BATS_TEST_DIRNAME/read" functions "$dir/a.folded" |
 		awk '$2 == "seventy" && NF == 2 { print $1 }' >"$tmp/want"
 	awk '$6 == "seventy" { print $4 }' "$tmp/top" | diff "$tmp/want" -
+	# A process is chosen by its number.
+	hottest=$(grep -o ' pid:\[[0-9]*\]' "$tmp/raw" | grep -o '[0-9]*' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+	"$go" tool pprof -top -tagfocus="pid=$hottest" "$dir/a.pb.gz" >"$tmp/focus"
+	grep -q 'of .* total$' "$tmp/focus"
+	! grep -q '^Showing nodes accounting for 0,' "$tmp/focus"
 }
 
 @test "speedscope opens its own format, perf text, folded and pprof, and shows what is hottest" {

@@ -161,7 +161,7 @@ def parse(data):
                 counts += numbers(part)
             elif number == 3:
                 label = message(part)
-                labels[strings[label.get(1, 0)]] = strings[label.get(2, 0)]
+                labels[strings[label.get(1, 0)]] = strings[label[2]] if 2 in label else str(label.get(3, 0))
         samples.append(Sample(tuple(locations[i] for i in ids), counts[0] if counts else 0, labels))
     return samples
 

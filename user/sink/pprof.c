@@ -37,7 +37,7 @@ enum {
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum { LABEL_KEY = 1, LABEL_STR = 2 };
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
 enum {
 	MAPPING_ID = 1,
 	MAPPING_START = 2,
@@ -211,6 +211,30 @@ static void put_label(struct pprof *w, const char *key, const char *text)
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
+/* Filters such as -tagfocus=pid=7 take a number for a number. Readers drop 0. */
+static void put_number_label(struct pprof *w, const char *key, int32_t number)
+{
+	if (number < 0)
+		return;
+	buf_clear(&w->inner);
+	protobuf_number(&w->inner, LABEL_KEY, text_at(w, key));
+	protobuf_number(&w->inner, LABEL_NUM, (uint64_t)number);
+	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
+}
+
+static void put_labels(struct pprof *w, uint32_t labels)
+{
+	const struct profile *p = w->profile;
+
+	for (uint32_t key = 0; key < PROFILE_KEYS + p->free_keys.len; key++) {
+		if (profile_key_is_number(key))
+			put_number_label(
+				w, profile_key_name(p, key), profile_label_number(p, labels, key));
+		else
+			put_label(w, profile_key_name(p, key), sink_label(p, labels, key, NULL));
+	}
+}
+
 static const char *state_text(enum stack_state state)
 {
 	static const char *const texts[] = {
@@ -258,11 +282,7 @@ static void put_sample(struct pprof *w, const struct profile_sample *sample)
 	put_locations(w, &p->stacks.data[sample->stack]);
 	put_values(w, sample);
 	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
-	for (uint32_t key = 0; key < PROFILE_KEYS + p->free_keys.len; key++) {
-		char number[SINK_NUMBER_MAX];
-
-		put_label(w, profile_key_name(p, key), sink_label(p, sample->labels, key, number));
-	}
+	put_labels(w, sample->labels);
 	put_label(w, "stack", state_text(stack_state_of(p, sample->stack)));
 	protobuf_message(w->out, SAMPLE, &w->message);
 }
