@@ -144,7 +144,9 @@ static int parse(struct report *r, int argc, char **argv, struct why *why)
 	if (err < 0 || r->help)
 		return err;
 	if (rest < argc)
-		return why_set(why, -EINVAL, "unexpected argument: %s", argv[rest]);
+		return why_set(why, -EINVAL,
+			"unexpected argument: %s; report reads a store (--store), convert a file",
+			argv[rest]);
 	err = choose_format(r, why);
 	return err < 0 ? err : ask_check(&r->ask, why);
 }
