@@ -36,7 +36,7 @@ struct event_deferred {
 	__u32 tick_cpu;
 	__u64 root_at;    /* address of the piece of the root end */
 	__u32 root_bytes; /* length of that piece; 0 without one */
-	__u32 pad;
+	__u32 language; /* 1: frames of a language were to follow, which BPF alone reads */
 	__u64 time_ns;             /* time of the tick; 0: times are not kept */
 	__u64 took_ns;             /* time that the tick took until here */
 	/* The mapping where the walk stopped; end 0: none. The process may have another there, or

@@ -322,6 +322,16 @@ WALK_GLOBAL int walk_keep(u64 walk)
 	return 0;
 }
 
+/* Frames of a language that belong to no native one are missing. */
+WALK_GLOBAL int walk_left_out(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	if (s)
+		push(s, (u64)FRAME_LEFT_OUT);
+	return 0;
+}
+
 /* Walks from s->regs up and appends to the existing frames; s->end is where it ended. */
 static __always_inline void walk_frames(struct scratch *s)
 {
@@ -340,6 +350,8 @@ static __always_inline void walk_frames(struct scratch *s)
 	if (s->end != END_ROOT && s->user.head.frames_len == 1 &&
 		is_new_thread(walk_of(s), pc, s->regs.gpr[0]))
 		s->end = END_ROOT;
+	if (s->end == END_ROOT && s->anchor)
+		walk_left_out(walk_of(s));
 	s->walked = s->user.head.frames_len;
 	if (s->walked > STACK_LEAF_FRAMES)
 		walk_keep(walk_of(s));

@@ -314,19 +314,25 @@ WALK_GLOBAL u64 hotspot_symbol(u64 walk, u64 symbol)
 	return mix(sum, h->symbol_hash >> SYMBOL_HASH_SHIFT);
 }
 
-/* A number of the method's class. The memory of a class that was unloaded is taken by another one,
- * which may have all its parts at the same places. */
-WALK_GLOBAL u64 hotspot_class(u64 walk)
+/* A number of the method's class and name. The memory of a class that was unloaded is taken by
+ * another one, which may have all its parts at the same places, and that of a class that was
+ * redefined by its next version, with other methods at those places. */
+WALK_GLOBAL u64 hotspot_names(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
-	u64 holder, name;
+	u64 pool, holder, class, method;
 
-	if (!h ||
-		walk_read(walk, &holder, sizeof(holder),
-			constant_u64(h, h->process.const_constants) + h->process.pool_holder) ||
-		walk_read(walk, &name, sizeof(name), holder + h->process.klass_name))
+	if (!h)
 		return 0;
-	return hotspot_symbol(walk, name);
+	pool = constant_u64(h, h->process.const_constants);
+	if (walk_read(walk, &holder, sizeof(holder), pool + h->process.pool_holder) ||
+		walk_read(walk, &class, sizeof(class), holder + h->process.klass_name) ||
+		walk_read(walk, &method, sizeof(method),
+			pool + h->process.pool_bytes +
+				8 * constant_u16(h, h->process.const_name)))
+		return 0;
+	class = hotspot_symbol(walk, class);
+	return class ? mix(class, method) : 0;
 }
 
 static __always_inline bool hotspot_read_number(u64 walk, struct hotspot_scratch *h)
@@ -340,7 +346,7 @@ static __always_inline bool hotspot_read_number(u64 walk, struct hotspot_scratch
 }
 
 /* Words that prove that it is the same code: the number of code that a compiler made, and for the
- * interpreter the method's unchanging part and its class. 0: they cannot be read. */
+ * interpreter the method's unchanging part, its class and name. 0: they cannot be read. */
 static __always_inline u64 hotspot_proof(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
@@ -354,7 +360,7 @@ static __always_inline u64 hotspot_proof(u64 walk)
 		    h->method + h->process.method_const) ||
 		walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
 		return 0;
-	proof = hotspot_class(walk);
+	proof = hotspot_names(walk);
 	if (!proof)
 		return 0;
 	return mix(mix(proof, h->constant_at), constant_u64(h, h->process.const_code_size));

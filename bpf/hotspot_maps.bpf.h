@@ -129,7 +129,6 @@ __noinline u32 hotspot_send(u64 walk, u32 id)
 	if (!c || !s)
 		return CODE_UNREADABLE;
 	c->event.kind = EVENT_CODE;
-	c->event.id = id;
 	c->event.start_ns = s->task.start_ns;
 	c->event.tgid = s->task.tgid;
 	c->event.language = LANGUAGE_HOTSPOT;
@@ -154,10 +153,7 @@ __noinline u32 hotspot_send(u64 walk, u32 id)
 	asm volatile("" : "+r"(size));
 	if (size > sizeof(c->event))
 		return CODE_UNREADABLE;
-	if (!share_allows(SHARE_TALLY, size, tally_bytes, TALLY_BYTES_MAX))
-		return CODE_UNREADABLE;
-	__sync_fetch_and_add(&tally_bytes, size);
-	return emit(&c->event, size, BPF_RB_NO_WAKEUP) ? CODE_UNREADABLE : id;
+	return code_emit(s, c, size, id);
 }
 
 /* Needed by bpf/frame.bpf.h. */

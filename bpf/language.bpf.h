@@ -313,7 +313,7 @@ WALK_GLOBAL int language_segment(u64 walk)
 	for (u32 i = 0; i < LANGUAGE_WALK_MAX / LANGUAGE_TURN + 1; i++)
 		if (language_turn(walk) || language_late(c))
 			break;
-	if (s->anchor == ANCHOR_NONE && c->len > 0)
+	if (s->anchor == ANCHOR_NONE && (c->len > 0 || (c->frame && c->read > 0)))
 		s->anchor = ANCHOR_CUT;
 	return 0;
 }
@@ -334,6 +334,7 @@ WALK_GLOBAL int language_begin(u64 walk)
 		return 0;
 	c->base = s->at.start - s->at.file_offset;
 	c->read = c->last = c->block_at = 0;
+	c->last_id = CODE_UNREADABLE; /* of a frame without a code */
 	c->until_ns = language_until(s);
 	language_find_thread(walk);
 	return language_segment(walk);

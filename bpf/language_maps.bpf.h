@@ -162,22 +162,35 @@ __noinline int language_read_lines(u64 walk, u64 object)
 	return 0;
 }
 
-/* Sends what names the code, whose window is in the scratch. The id; 0: it is no code;
- * CODE_UNREADABLE: it could not be read or sent. */
+/* Sends the event, with an id of its own where it has none yet; as language_send(). Who may not
+ * send uses no id up. */
+static __always_inline u32 code_emit(
+	struct scratch *s, struct language_scratch *c, u64 size, u32 id)
+{
+	if (!share_allows(SHARE_TALLY, size, tally_bytes, TALLY_CODES_BYTES_MAX))
+		return CODE_UNREADABLE;
+	__sync_fetch_and_add(&tally_bytes, size);
+	c->event.id = id ? id : id_next(&s->code_counter, id_stride, walk_number());
+	return emit(&c->event, size, BPF_RB_NO_WAKEUP) ? CODE_UNREADABLE : c->event.id;
+}
+
+/* Sends what names the code, whose window is in the scratch; id 0: it has none yet. The id; 0: it
+ * is no code; CODE_UNREADABLE: it could not be read or sent. */
 __noinline u32 language_send(u64 walk, u64 code, u32 id)
 {
 	struct scratch *s = scratch_of(walk);
 	struct language_scratch *c = language_scratch_of(walk);
 	const struct language *l = s ? language_of(s->language) : NULL;
-	u64 size;
+	u64 size, type;
 
 	if (!c || !l)
 		return CODE_UNREADABLE;
 	c->sent = 1;
-	if (language_word(walk, code + l->object_extra + 8) != c->base + l->code_type)
+	if (walk_read(walk, &type, sizeof(type), code + l->object_extra + 8))
+		return CODE_UNREADABLE;
+	if (type != c->base + l->code_type)
 		return 0;
 	c->event.kind = EVENT_CODE;
-	c->event.id = id;
 	c->event.start_ns = s->task.start_ns;
 	c->event.tgid = s->task.tgid;
 	c->event.language = l->kind;
@@ -193,10 +206,7 @@ __noinline u32 language_send(u64 walk, u64 code, u32 id)
 	if (size > CODE_LINES_BYTES)
 		return CODE_UNREADABLE;
 	size += offsetof(struct event_code, lines);
-	if (!share_allows(SHARE_TALLY, size, tally_bytes, TALLY_CODES_BYTES_MAX))
-		return CODE_UNREADABLE;
-	__sync_fetch_and_add(&tally_bytes, size);
-	return emit(&c->event, size, BPF_RB_NO_WAKEUP) ? CODE_UNREADABLE : id;
+	return code_emit(s, c, size, id);
 }
 
 __noinline u32 hotspot_send(u64 walk, u32 id);
@@ -215,7 +225,7 @@ static __always_inline u32 code_id(u64 walk, u64 hash, enum language_kind kind, 
 	slot = task_known(set, hash, &word);
 	if (slot && word >> 32 == epoch)
 		return (u32)word;
-	id = slot ? (u32)word : id_next(&s->code_counter, id_stride, walk_number());
+	id = slot ? (u32)word : 0;
 	id = kind == LANGUAGE_HOTSPOT ? hotspot_send(walk, id) : language_send(walk, code, id);
 	if (id <= CODE_UNREADABLE)
 		return id;

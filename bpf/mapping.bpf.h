@@ -322,11 +322,16 @@ static __always_inline u32 mapping_find(const struct scratch *s, u64 pc)
 	return mapping_covers(&s->at, pc) ? END_NONE : mapping_change(pc);
 }
 
-static __always_inline u64 start_stack_of(const struct scratch *s)
+static __always_inline u64 start_stack_in(struct mm_struct *memory)
 {
-	struct mm_struct___entry *mm = (void *)s->mm;
+	struct mm_struct___entry *mm = (void *)memory;
 
 	return BPF_CORE_READ(mm, start_stack);
+}
+
+static __always_inline u64 start_stack_of(const struct scratch *s)
+{
+	return start_stack_in(s->mm);
 }
 
 /* Address of the thread's own data. 0: unknown. On arm64 it is as of the last switch of tasks: a

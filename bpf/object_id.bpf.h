@@ -10,8 +10,8 @@
 
 #define OBJECT_ID_TRIES 8 /* for one object; the next meeting goes on from there */
 
-/* The next id of a task or a count. After 2^32 they begin anew, and as stride is a power of two,
- * each CPU has its own again. */
+/* The next id of a task, a code or a count. After 2^32 they begin anew, and as stride is a power of
+ * two, each CPU has its own again. */
 static __always_inline u32 id_next(u32 *counter, u32 stride, u32 cpu)
 {
 	return OBJECT_FIRST + (*counter)++ * stride + cpu;

@@ -177,7 +177,7 @@ static __always_inline u32 count(struct scratch *s)
 	if (!key.task)
 		return s->unsent;
 	if (s->user.head.anon)
-		emit_jit(s->task.tgid, s->task.start_ns);
+		emit_jit(s->task.tgid, s->task.start_ns, start_stack_of(s));
 	counted =
 		which ? bpf_map_lookup_elem(&counts_1, &key) : bpf_map_lookup_elem(&counts_0, &key);
 	if (counted)
@@ -223,6 +223,7 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 	deferred->frames_len = s->walked;
 	deferred->anon = s->user.head.anon;
 	deferred->left_how = s->left_how >> FRAME_HOW_SHIFT;
+	deferred->language = s->anchor != 0;
 	deferred->at.start = s->at.start;
 	deferred->at.end = s->at.end;
 	deferred->at.file_offset = s->at.file_offset;
@@ -366,7 +367,7 @@ __noinline u32 send(u64 walk)
 
 	if (!s)
 		return LOST_REASONS_LEN;
-	if ((s->end == END_NO_TABLE || s->end == END_TIME) && defer(walk) == 0)
+	if ((s->end == END_NO_TABLE || (s->end == END_TIME && !s->code)) && defer(walk) == 0)
 		return LOST_REASONS_LEN;
 	return count(s);
 }

@@ -57,7 +57,7 @@ static __always_inline int scan_describe(
 		out->object = OBJECT_VDSO;
 		out->file_offset = 0;
 	} else if (!scan_tgid && !BPF_CORE_READ(vma, vm_ops)) { /* none of the kernel's own */
-		emit_jit(event->tgid, event->start_ns);
+		emit_jit(event->tgid, event->start_ns, start_stack_in(BPF_CORE_READ(task, mm)));
 	}
 	return 0;
 }

@@ -73,13 +73,15 @@ static __always_inline u32 task_id(struct scratch *s)
 	return event->id;
 }
 
-static __always_inline void emit_jit(u32 tgid, u64 start_ns)
+/* Once for each program: exec keeps the start of a process, and makes a new stack, which begins at
+ * start_stack. */
+static __always_inline void emit_jit(u32 tgid, u64 start_ns, u64 start_stack)
 {
 	struct event_jit event = { .kind = EVENT_JIT, .tgid = tgid, .start_ns = start_ns };
-	u64 *start = bpf_map_lookup_elem(&jit_sent, &tgid);
+	u64 *sent = bpf_map_lookup_elem(&jit_sent, &tgid), program = mix(start_ns, start_stack);
 
-	if (start && *start == start_ns)
+	if (sent && *sent == program)
 		return;
 	if (emit(&event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
-		bpf_map_update_elem(&jit_sent, &tgid, &event.start_ns, BPF_ANY);
+		bpf_map_update_elem(&jit_sent, &tgid, &program, BPF_ANY);
 }

@@ -334,7 +334,7 @@ static __always_inline bool walk_thread(
 	r->anon = s->user.head.anon;
 	r->task = task_id(s);
 	if (r->anon)
-		emit_jit(s->task.tgid, s->task.start_ns);
+		emit_jit(s->task.tgid, s->task.start_ns, start_stack_of(s));
 	if (r->class == THREAD_SLEEPING || r->class == THREAD_DISK)
 		r->flags |= VISIT_RESOURCE;
 	visit_totals.walked++;

@@ -76,3 +76,35 @@ has_code() {
 	between "$(folded_count "$tmp/f" 'Huge\.big$')" 300 100000 'samples in it'
 	between "$(share_of 'Huge\.big$' ';start_thread;.*Huge\.main;Huge\.below;Huge\.big$')" 99 100 'whole ones, %'
 }
+
+has_lines() {
+	[ "$(grep -c "$1" "$3")" -ge "$2" ]
+}
+
+@test "a JVM that becomes another one by exec has its names" {
+	local said program
+	need "$java" "$javac" gcc
+	cat >"$tmp/Spin.java" <<-'END'
+		class Spin {
+			static long spin(long n) { long sum = 0; for (long i = 0; i < n; i++) sum += i ^ (sum << 1); return sum; }
+			public static void main(String[] args) { System.out.println("ready"); for (long n = 100000;; n++) spin(n); }
+		}
+	END
+	"$javac" -d "$tmp" "$tmp/Spin.java"
+	gcc -O1 -shared -fPIC -o "$tmp/again.so" "$real/exec_again.c"
+	start env LD_PRELOAD="$tmp/again.so" "$(readlink -f "$java")" -cp "$tmp" Spin
+	program=$pid said=$out
+	wait_until 30 says ready "$said"
+	start_record -p "$program" -F "$hz" --interval 1 --by comm -o "$tmp/part.%s" --stats "$tmp/s"
+	runs_on "$program" 100
+	kill -URG "$program"
+	wait_until 30 has_lines ready 2 "$said"
+	rm -f "$tmp"/part.*
+	runs_on "$program" 400
+	stop_record
+	grep -h '^exe;' "$tmp"/part.* >"$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" 'Spin\.main(;|$)')" 3000 100000 'samples in its functions'
+	# What runs before its library is read has none.
+	between "$(folded_share "$tmp/f" '\[JIT')" 0 2 'without a name, %'
+}

@@ -121,7 +121,7 @@ int make_jit(void *ctx)
 		return 0;
 	s->task.start_ns = 1;
 	s->task.tgid = number;
-	emit_jit(s->task.tgid, s->task.start_ns);
+	emit_jit(s->task.tgid, s->task.start_ns, 0);
 	return 0;
 }
 

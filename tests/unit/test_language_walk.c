@@ -101,6 +101,43 @@ static void frames_over_the_end_of_a_page_are_read(void **state)
 	}
 }
 
+/* The page of the outer frames may be gone: that is a cut, and no end. */
+static void a_segment_whose_first_frame_cannot_be_read_is_cut(void **state)
+{
+	(void)state;
+	scratch = (struct scratch){ .language = 1 };
+	frames = (struct language_scratch){ .frame = MEMORY + MEMORY_BYTES, .read = 3 };
+	language_segment(walk_of(&scratch));
+	assert_int_equal(frames.len, 0);
+	assert_true(scratch.anchor == ANCHOR_CUT);
+	/* Nothing of a language was met: its native frames say so. */
+	frames.read = 0;
+	language_segment(walk_of(&scratch));
+	assert_true(scratch.anchor == ANCHOR_NONE);
+	/* The outermost frame was read. */
+	frames = (struct language_scratch){ .read = 3 };
+	language_segment(walk_of(&scratch));
+	assert_true(scratch.anchor == ANCHOR_NONE);
+}
+
+/* The id that is left there is of another process's code. */
+static void a_frame_without_a_code_has_no_id_of_an_earlier_walk(void **state)
+{
+	const u64 words[] = { 0, 0, 0, ENTRY };
+
+	(void)state;
+	scratch = (struct scratch){ .at = { .language = 1 } };
+	frames = (struct language_scratch){ .last_id = 4711 };
+	language_begin(walk_of(&scratch));
+	memcpy(scratch.memory, words, sizeof(words));
+	frames.frame = MEMORY;
+	language_segment(walk_of(&scratch));
+	assert_int_equal(frames.len, 1);
+	language_push_turn(walk_of(&scratch));
+	assert_int_equal(scratch.user.head.frames_len, 1);
+	assert_true(scratch.user.frames[0] == frame_code(CODE_UNREADABLE, 0));
+}
+
 /* The number of another code, one less, would be the name of a neighbour. */
 static void a_frame_that_is_put_back_is_of_the_same_code(void **state)
 {
@@ -121,6 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_before_the_first_frame_is_read),
 		cmocka_unit_test(frames_over_the_end_of_a_page_are_read),
+		cmocka_unit_test(a_segment_whose_first_frame_cannot_be_read_is_cut),
+		cmocka_unit_test(a_frame_without_a_code_has_no_id_of_an_earlier_walk),
 		cmocka_unit_test(a_frame_that_is_put_back_is_of_the_same_code),
 	};
 

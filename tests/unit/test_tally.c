@@ -3,6 +3,7 @@
 #include "unit.h"
 #include <errno.h>
 #include <linux/types.h>
+#include <string.h>
 
 #include "bpf/abi.h"
 #include "sampler/tally.h"
@@ -203,6 +204,25 @@ static void a_refused_tick_is_lost_for_memory_or_for_its_unknown_key(void **stat
 	tally_done(&tally);
 }
 
+/* Ids begin anew after billions, and a code that is used all the time has its own still. */
+static void a_code_whose_id_comes_for_another_has_no_name(void **state)
+{
+	struct event_code first = { .id = 9, .tgid = 1, .name_bytes = 4, .name = "load" },
+			  again = first, other = first;
+	const size_t size = offsetof(struct event_code, lines);
+	struct tally tally = { 0 };
+
+	(void)state;
+	again.lines_bytes = 8;
+	memcpy(other.name, "save", 4);
+	assert_int_equal(tally_code(&tally, &first, size), 0);
+	assert_int_equal(tally_code(&tally, &again, size), 0);
+	assert_non_null(tally_find_code(&tally, 9));
+	assert_int_equal(tally_code(&tally, &other, size), 0);
+	assert_null(tally_find_code(&tally, 9));
+	tally_done(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_wait_has_its_text_or_is_refused),
 		cmocka_unit_test(what_was_used_in_this_epoch_or_the_last_is_kept),
 		cmocka_unit_test(stacks_and_tasks_have_so_many_bytes_and_no_more),
+		cmocka_unit_test(a_code_whose_id_comes_for_another_has_no_name),
 		cmocka_unit_test(a_refused_tick_is_lost_for_memory_or_for_its_unknown_key),
 	};
 

@@ -244,6 +244,19 @@ static void check(struct recorded *r, const char *path)
 	}
 }
 
+/* BPF alone reads frames of languages: what was to follow is missing, and the stack says so. */
+static void check_language(struct recorded *r, const char *path)
+{
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+	uint32_t end;
+
+	r->deferred.language = 1;
+	end = walk(r, &stack);
+	if (end != r->end || FRAME_IS_LEFT_OUT(frames[stack.frames_len - 1]) != (end == END_ROOT))
+		fail_msg("%s: ended by %s, or not marked", path, end_names[end]);
+}
+
 static void for_each_fixture(void (*test)(struct recorded *r, const char *path))
 {
 	glob_t paths;
@@ -384,6 +397,12 @@ static void a_deep_walk_keeps_its_leaf_and_a_proven_root(void **state)
 {
 	(void)state;
 	for_each_fixture(check_each_depth);
+}
+
+static void frames_of_a_language_that_were_to_follow_are_left_out(void **state)
+{
+	(void)state;
+	for_each_fixture(check_language);
 }
 
 static void a_walk_stops_at_the_limit_of_depth(void **state)
@@ -566,6 +585,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_stacks_are_walked_to_their_ends),
+		cmocka_unit_test(frames_of_a_language_that_were_to_follow_are_left_out),
 		cmocka_unit_test(held_bytes_are_walked_as_the_stack_itself),
 		cmocka_unit_test(a_walk_goes_on_after_frames_that_bpf_walked),
 		cmocka_unit_test(a_deep_walk_keeps_its_leaf_and_a_proven_root),

@@ -33,6 +33,7 @@ struct scratch {
 	struct unwind_way taken;
 	u32 landing;
 	u32 end, walked, late, unruled;
+	u64 anchor;
 	struct {
 		u64 start, file_offset;
 		u32 object, kind, table;

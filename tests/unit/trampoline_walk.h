@@ -22,7 +22,7 @@
 struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
-	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
+	u64 searched, how, code, left_how, anchor, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way, taken;
 	u32 landing, end, walked, late, unruled, too_late;

@@ -128,7 +128,7 @@ static int on_jit(void *ctx, const struct event_jit *event)
 {
 	struct agent *agent = ctx;
 
-	return processes_add(agent->processes, event->tgid, event->start_ns);
+	return processes_runs(agent->processes, event->tgid, event->start_ns);
 }
 
 static int on_exec(void *ctx, const struct event_exec *event)

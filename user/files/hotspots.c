@@ -22,6 +22,7 @@
 struct described {
 	struct hotspot_key key;
 	uint64_t serial, account;
+	struct mappings_library jvm;
 	struct java_layout layout;
 };
 
@@ -110,7 +111,7 @@ static int keep(struct hotspots *h, const struct described *described, const str
 static int describe(struct hotspots *h, const struct starting *s)
 {
 	struct described described = { { s->process.start_ns, (uint32_t)s->process.pid, 0 },
-		s->serial, s->account, { 0 } };
+		s->serial, s->account, s->jvm, { 0 } };
 	struct hotspot_reading reading = {
 		.facts = objects_hotspot(h->objects, &s->jvm, s->account),
 		.base = s->jvm.start - s->jvm.file_offset,
@@ -124,32 +125,53 @@ static int describe(struct hotspots *h, const struct starting *s)
 	return err < 0 ? err : keep(h, &described, &reading.made);
 }
 
-/* True: it is over, whatever came of it. */
+/* True: it is over, whatever came of it. The process pays for the waiting, too: its memory may be a
+ * file that answers slowly. */
 static bool try(struct hotspots *h, struct starting *s, uint64_t now_ns)
 {
 	struct file_time *time = objects_time(h->objects);
-	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 	int err = -EAGAIN;
 
 	if (!file_time_owes(time, s->account, now_ns)) {
 		err = describe(h, s);
-		file_time_charge_since(time, s->account, begun_ns);
+		file_time_charge(time, s->account, clock_ns(CLOCK_MONOTONIC) - begun_ns);
 	}
 	s->next_ns = now_ns + s->pause_ns;
 	s->pause_ns += s->pause_ns / 4;
 	return (err != -EAGAIN && err != -ENOTSUP) || s->pause_ns > STARTING_LAST_NS;
 }
 
+static bool same_library(const struct mappings_library *a, const struct mappings_library *b)
+{
+	return a->start == b->start && a->file_offset == b->file_offset && a->ino == b->ino &&
+		a->dev == b->dev;
+}
+
+/* The library with which the process is known; NULL: none. */
+static const struct mappings_library *known_library(const struct hotspots *h, uint64_t serial)
+{
+	const uint64_t *found = hash_find(&h->by_serial, serial);
+
+	if (found)
+		return &h->all.data[*found].jvm;
+	vec_each (&h->starting, s)
+		if (s->serial == serial)
+			return &s->jvm;
+	return NULL;
+}
+
 void hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_process *process,
 	uint64_t account, const struct mappings_library *jvm)
 {
 	struct starting starting = { serial, account, *process, *jvm, 0, STARTING_FIRST_NS }, *slot;
+	const struct mappings_library *known = known_library(h, serial);
 
-	if (hash_find(&h->by_serial, serial))
+	if (known && same_library(known, jvm))
 		return;
-	vec_each (&h->starting, s)
-		if (s->serial == serial)
-			return;
+	/* By exec it has become another JVM. */
+	if (known)
+		hotspots_drop(h, serial, (uint32_t)process->pid);
 	if (try(h, &starting, clock_ns(CLOCK_MONOTONIC)))
 		return;
 	slot = vec_add(&h->starting);
@@ -176,11 +198,12 @@ uint64_t hotspots_due_ns(const struct hotspots *h)
 	return due_ns;
 }
 
-void hotspots_drop(struct hotspots *h, uint64_t serial)
+void hotspots_drop(struct hotspots *h, uint64_t serial, uint32_t tgid)
 {
 	const uint64_t *found = hash_find(&h->by_serial, serial);
 	size_t at = found ? *found : 0;
 
+	code_heaps_forget(h->sampler, tgid);
 	for (size_t i = h->starting.len; i-- > 0;)
 		if (h->starting.data[i].serial == serial)
 			h->starting.data[i] = h->starting.data[--h->starting.len];

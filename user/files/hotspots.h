@@ -28,7 +28,8 @@ void hotspots_meet(struct hotspots *hotspots, uint64_t serial, const struct open
 void hotspots_retry(struct hotspots *hotspots, uint64_t now_ns);
 /* CLOCK_NEVER_NS: none waits. */
 uint64_t hotspots_due_ns(const struct hotspots *hotspots);
-void hotspots_drop(struct hotspots *hotspots, uint64_t serial);
+/* Its next sample of code without a file is an event again. */
+void hotspots_drop(struct hotspots *hotspots, uint64_t serial, uint32_t tgid);
 bool hotspots_has(const struct hotspots *hotspots, uint64_t serial);
 /* How the tables of its code are read, and who pays. NULL: it is not described. Valid until the
  * next call of another function. */

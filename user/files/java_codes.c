@@ -33,7 +33,6 @@
 #define ROUNDS_MAX 16
 #define TIME_MAX_NS (2 * NSEC_PER_SEC)
 #define TIME_PART 500 /* of the time that passes is given back */
-#define TIME_FACTOR 3 /* ours, and about as much of the opener and of the worker */
 
 struct pending {
 	struct opener_process process;
@@ -52,6 +51,7 @@ struct java_codes {
 	struct share_debt spent;
 	uint64_t due_ns;
 	struct java_codes_stats stats;
+	uint64_t until_ns; /* of the batch that is read */
 };
 
 int java_codes_new(struct processes *processes, struct worker_client *worker, struct tally *tally,
@@ -280,7 +280,7 @@ static int ask(struct reading *r)
 	if (err < 0)
 		return err;
 	methods.fd = fd;
-	methods.until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+	methods.until_ns = r->codes->until_ns;
 	buf_clear(&r->reply);
 	return error_of(worker_client_methods(r->codes->worker, &methods, &r->reply));
 }
@@ -299,6 +299,8 @@ static int read_tables(struct reading *r)
 	for (int i = 0; i < ROUNDS_MAX && err == 0; i++) {
 		const struct java_range *wants;
 
+		if (clock_ns(CLOCK_MONOTONIC) >= r->codes->until_ns)
+			return -EAGAIN;
 		err = copy_ranges(r, r->ranges.data + done, r->ranges.len - done, &r->bytes);
 		done = r->ranges.len;
 		if (err == 0)
@@ -408,10 +410,11 @@ static bool owes(struct java_codes *codes, const struct pending *first, uint64_t
 	return share_owes_more(spent, *account, share_debt_level(spent, TIME_MAX_NS));
 }
 
-static void run(struct java_codes *codes)
+/* The account pays for the time of the opener and of the worker, too. */
+static void run(struct java_codes *codes, uint64_t until_ns)
 {
 	struct pending batch[BATCH_MAX];
-	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), account = 0;
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), account = 0;
 	size_t len = take_batch(codes, batch);
 
 	if (len == 0)
@@ -420,10 +423,10 @@ static void run(struct java_codes *codes)
 		codes->stats.refused += len;
 		return;
 	}
+	codes->until_ns = clock_sooner(until_ns, begun_ns + WAIT_NS);
 	read_batch(codes, batch, len);
 	/* Without memory it is nobody's. */
-	(void)share_charge(&codes->spent.held, account,
-		TIME_FACTOR * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns));
+	(void)share_charge(&codes->spent.held, account, clock_ns(CLOCK_MONOTONIC) - begun_ns);
 }
 
 /* Those that wait again wait for something. */
@@ -442,7 +445,7 @@ void java_codes_run(struct java_codes *codes, uint64_t now_ns)
 		return;
 	meet_new(codes);
 	while (now_ns >= codes->due_ns && now_ns < begun_ns + RUN_NS) {
-		run(codes);
+		run(codes, CLOCK_NEVER_NS);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		codes->due_ns = next_due_ns(codes, now_ns);
 	}
@@ -461,6 +464,6 @@ void java_codes_finish(struct java_codes *codes, uint64_t until_ns)
 		return;
 	meet_new(codes);
 	while (codes->queue.len > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns)
-		run(codes);
+		run(codes, until_ns);
 	codes->due_ns = next_due_ns(codes, clock_ns(CLOCK_MONOTONIC));
 }

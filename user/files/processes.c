@@ -55,6 +55,7 @@ struct process {
 	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
 	uint64_t dump_next_ns, dump_pause_ns; /* for a jitdump alone */
+	uint64_t again_ns; /* before it no other program of the process is looked at */
 	uint64_t account;           /* 0: unknown */
 	uint32_t used;
 	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
@@ -344,6 +345,26 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
+int processes_runs(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+{
+	uint64_t *known = hash_find(&processes->by_id, key_of(tgid, start_ns));
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct process *p;
+
+	if (!known)
+		return processes_add(processes, tgid, start_ns);
+	p = processes->all.data[*known];
+	if (now_ns < p->again_ns)
+		return 0;
+	p->again_ns = now_ns + NSEC_PER_SEC;
+	p->is_read = false;
+	p->pause_ns = p->dump_pause_ns = PAUSE_FIRST_NS;
+	p->next_ns = now_ns + PAUSE_FIRST_NS;
+	processes->due_ns = clock_sooner(processes->due_ns, p->next_ns);
+	search(processes, p, true, true);
+	return 0;
+}
+
 bool processes_met(
 	const struct processes *processes, uint64_t *after, struct processes_met *out)
 {
@@ -452,7 +473,7 @@ static void forget(struct processes *processes, size_t at)
 	share_return(&processes->places, p->account, 1);
 	processes->drop(processes->ctx, p->serial);
 	if (processes->hotspots)
-		hotspots_drop(processes->hotspots, p->serial);
+		hotspots_drop(processes->hotspots, p->serial, (uint32_t)p->id.pid);
 	hash_del(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns));
 	hash_del(&processes->by_serial, p->serial);
 	process_free(p);

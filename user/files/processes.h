@@ -41,6 +41,9 @@ struct file_time *processes_time(struct processes *processes);
 /* Opens the existing files of this process. processes_id returns its id, which is never reused.
  * -ENOSPC: the places are taken, or the account has as many as it may have of the last ones. */
 int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+/* Runs code without a file: likewise, and again where it is known, for exec may have made it
+ * another program. */
+int processes_runs(struct processes *processes, uint32_t tgid, uint64_t start_ns);
 /* Searches again for missing files, of each process less and less often. Call it when it is due
  * (CLOCK_NEVER_NS: nothing is), or earlier. */
 void processes_retry(struct processes *processes, uint64_t now_ns);

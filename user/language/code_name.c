@@ -251,17 +251,17 @@ static int64_t ranged_line(struct cursor *c, int64_t line, uint32_t place)
 }
 
 /* CPython 3.8 and 3.9: each pair is a step. */
-static int64_t stepped_line(struct cursor *c, int64_t line, uint32_t place)
+static int64_t stepped_line(struct cursor *c, int64_t line, uint32_t place, bool is_cut)
 {
 	uint64_t at = 0;
 
 	while (cursor_left(c) > 1) {
 		at += cursor_u8(c);
 		if (at > place)
-			break;
+			return line;
 		line += (int8_t)cursor_u8(c);
 	}
-	return line;
+	return is_cut ? 0 : line;
 }
 
 uint32_t code_line(const struct event_code *code, uint32_t place)
@@ -272,7 +272,7 @@ uint32_t code_line(const struct event_code *code, uint32_t place)
 	if (code->language == LANGUAGE_HOTSPOT)
 		return java_line(code, place);
 	if (code->version <= LNOTAB_UP_TO)
-		line = stepped_line(&c, line, place);
+		line = stepped_line(&c, line, place, code->lines_bytes == CODE_LINES_BYTES);
 	else if (code->version <= LINETABLE_UP_TO)
 		line = ranged_line(&c, line, place);
 	else

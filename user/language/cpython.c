@@ -74,7 +74,8 @@ static bool describe_free_threaded(uint32_t version, struct language *out)
 		[14 - VERSION_DESCRIBED] = KEY_OF(2336),
 	};
 
-	if (version < VERSION_DESCRIBED)
+	if (version < VERSION_DESCRIBED ||
+		version - VERSION_DESCRIBED >= sizeof(keys) / sizeof(keys[0]))
 		return false;
 	out->key = keys[version - VERSION_DESCRIBED];
 	out->object_extra = FREE_THREADED_EXTRA;

@@ -113,15 +113,18 @@ int java_put_text(struct buf *out, const uint8_t *text, size_t len)
 
 #define LONG_ENTRY 0xff
 
+/* BPF may have sent the beginning of a table alone: what comes after it has no line. */
 uint32_t java_line(const struct event_code *code, uint32_t place)
 {
 	struct cursor c = cursor_init(code->lines, code->lines_bytes);
 	int64_t at = 0, line = 0, found = 0;
+	bool is_cut = true;
 
-	while (cursor_left(&c) > 0) {
+	while (is_cut && cursor_left(&c) > 0) {
 		uint8_t head = cursor_u8(&c);
 
-		if (head == 0)
+		is_cut = head != 0;
+		if (!is_cut)
 			break;
 		if (head == LONG_ENTRY) {
 			at += java_signed_number(&c, code->version >= 20);
@@ -130,9 +133,12 @@ uint32_t java_line(const struct event_code *code, uint32_t place)
 			at += head >> 3;
 			line += head & 7;
 		}
-		if (c.bad || at > place)
+		if (c.bad)
 			break;
-		found = line;
+		if (at > place)
+			is_cut = false;
+		else
+			found = line;
 	}
-	return found > 0 && found <= INT32_MAX ? (uint32_t)found : 0;
+	return !is_cut && found > 0 && found <= INT32_MAX ? (uint32_t)found : 0;
 }

@@ -20,3 +20,8 @@ void code_heaps_drop(const struct sampler *sampler, const struct hotspot_key *ke
 {
 	(void)bpf_map_delete_elem(bpf_map__fd(sampler_skeleton(sampler)->maps.hotspots), key);
 }
+
+void code_heaps_forget(const struct sampler *sampler, uint32_t tgid)
+{
+	(void)bpf_map_delete_elem(bpf_map__fd(sampler_skeleton(sampler)->maps.jit_sent), &tgid);
+}

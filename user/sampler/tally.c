@@ -126,6 +126,16 @@ int tally_task(struct tally *tally, const struct event_task *event)
 	return 0;
 }
 
+/* Ids begin anew after 2^32 of them, while a code that is used keeps its own. */
+static bool same_code(const struct event_code *a, const struct event_code *b)
+{
+	return a->tgid == b->tgid && a->start_ns == b->start_ns && a->method == b->method &&
+		a->blob == b->blob && a->compile_id == b->compile_id &&
+		a->first_line == b->first_line && a->name_bytes == b->name_bytes &&
+		a->file_bytes == b->file_bytes && memcmp(a->name, b->name, a->name_bytes) == 0 &&
+		memcmp(a->file, b->file, a->file_bytes) == 0;
+}
+
 int tally_code(struct tally *tally, const struct event_code *event, size_t size)
 {
 	uint64_t *known = hash_find(&tally->by_code, event->id);
@@ -133,7 +143,9 @@ int tally_code(struct tally *tally, const struct event_code *event, size_t size)
 	struct tally_code *slot;
 
 	if (known) {
-		tally->codes.data[*known].used = tally->interval;
+		slot = &tally->codes.data[*known];
+		slot->used = tally->interval;
+		slot->ambiguous |= !same_code(slot->event, event);
 		return 0;
 	}
 	if (tally->bytes + size > TALLY_BYTES_MAX)
@@ -146,7 +158,7 @@ int tally_code(struct tally *tally, const struct event_code *event, size_t size)
 		return -ENOMEM;
 	}
 	memcpy(copy, event, size);
-	*slot = (struct tally_code){ copy, (uint32_t)size, tally->interval };
+	*slot = (struct tally_code){ copy, (uint32_t)size, tally->interval, false };
 	tally->bytes += size;
 	return 0;
 }
@@ -158,7 +170,7 @@ const struct event_code *tally_find_code(struct tally *tally, uint32_t id)
 	if (!at)
 		return NULL;
 	tally->codes.data[*at].used = tally->interval;
-	return tally->codes.data[*at].event;
+	return tally->codes.data[*at].ambiguous ? NULL : tally->codes.data[*at].event;
 }
 
 const struct task_key *tally_task_key(const struct tally *tally, uint32_t id)

@@ -42,6 +42,7 @@ struct tally_code {
 	struct event_code *event; /* up to its end; owned */
 	uint32_t size;
 	uint32_t used;
+	bool ambiguous; /* another code got the same id: neither has a name */
 };
 
 struct tally_count {

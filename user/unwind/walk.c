@@ -24,6 +24,7 @@ struct scratch {
 	u64 root[STACK_ROOT_FRAMES];
 	u64 left_how;
 	u32 walked, late, unruled;
+	u64 anchor; /* 1: frames of a language are missing */
 	u32 end;
 	struct {
 		u64 start, file_offset;
@@ -241,6 +242,7 @@ uint32_t walk_deferred(const struct walk_world *world, const struct event_deferr
 	s.user.head.frames_len = deferred->frames_len > 0 ? deferred->frames_len - 1U : 0;
 	if (deferred->frames_len > 0)
 		s.how = last_frame(deferred) & FRAME_HOW_MASK;
+	s.anchor = deferred->language;
 	s.user.head.anon = deferred->anon;
 	walk_frames(&s);
 	out->frames_len = s.user.head.frames_len;
