@@ -3,6 +3,7 @@
 # JIT runtimes: from a native leaf through JIT frames to the thread's start, whichever the code lies
 # in (anonymous memory, a memfd). Each with two programs: Mill is plain, and has few places where a
 # stack is hard to follow; Market is full of native leaves, exceptions, stubs and garbage.
+# no stoker: its first samples wait for tables, and what is deferred in code of a JIT's is a guess
 # seconds: 45
 
 load real

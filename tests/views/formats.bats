@@ -152,7 +152,7 @@ weighs() {
 		awk '$2 == "seventy" && NF == 2 { print $1 }' >"$tmp/want"
 	awk '$6 == "seventy" { print $4 }' "$tmp/top" | diff "$tmp/want" -
 	# A process is chosen by its number.
-	hottest=$(grep -o ' pid:\[[0-9]*\]' "$tmp/raw" | grep -o '[0-9]*' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+	hottest=$(grep -o ' pid:\[[0-9]*' "$tmp/raw" | grep -o '[0-9]*' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
 	"$go" tool pprof -top -tagfocus="pid=$hottest" "$dir/a.pb.gz" >"$tmp/focus"
 	grep -q 'of .* total$' "$tmp/focus"
 	! grep -q '^Showing nodes accounting for 0,' "$tmp/focus"

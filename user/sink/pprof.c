@@ -37,7 +37,7 @@ enum {
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
 enum {
 	MAPPING_ID = 1,
 	MAPPING_START = 2,
@@ -211,7 +211,8 @@ static void put_label(struct pprof *w, const char *key, const char *text)
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-/* Filters such as -tagfocus=pid=7 take a number for a number. Readers drop 0. */
+/* Filters such as -tagfocus=pid=7 take a number for a number. Without a unit readers drop 0, which
+ * is a CPU, and take the key for the unit of others. */
 static void put_number_label(struct pprof *w, const char *key, int32_t number)
 {
 	if (number < 0)
@@ -219,6 +220,7 @@ static void put_number_label(struct pprof *w, const char *key, int32_t number)
 	buf_clear(&w->inner);
 	protobuf_number(&w->inner, LABEL_KEY, text_at(w, key));
 	protobuf_number(&w->inner, LABEL_NUM, (uint64_t)number);
+	protobuf_number(&w->inner, LABEL_NUM_UNIT, text_at(w, key));
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
