@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs that are gone before anybody could look at them: a whole-host recording has their samples
 # from the first on, whole and named.
+# no stoker: a file that nobody has met is opened in the 25 ms that its program lives
 # seconds: 20
 
 load real
