@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Stacks of Java that are hard to walk: through C and back, and in code of more than 64 KiB.
-# seconds: 15
+# Stacks of Java that are hard to walk or name: through C and back, in code of more than 64 KiB, and after
+# an exec.
+# seconds: 35
 
 load real
 

@@ -82,7 +82,7 @@ eh_frame_bytes() {
 	[ "$library" ] || skip "clang here is without libLLVM"
 	clang -O2 -c "$real/mix.c" -o "$tmp/mix.o"
 	soon libLLVM "$(basename "$(readlink -f "$library")")" clang -O2 -c "$real/mix.c" -o "$tmp/mix.o"
-	# It comes to new pages all its life; a worker beside others comes to its turn later.
+	# A compiler runs in new pages to its end, and beside other programs a worker is late.
 	between "$cut" 0 $((samples * 3 / 100)) 'cut ones'
 	COLD=$(readlink -f "$library") soon 'libLLVM, cold' "$(basename "$(readlink -f "$library")")" clang -O2 -c "$real/mix.c" -o "$tmp/mix.o"
 }

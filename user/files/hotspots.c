@@ -142,6 +142,24 @@ static bool try(struct hotspots *h, struct starting *s, uint64_t now_ns)
 	return (err != -EAGAIN && err != -ENOTSUP) || s->pause_ns > STARTING_LAST_NS;
 }
 
+static void drop(struct hotspots *h, uint64_t serial)
+{
+	const uint64_t *found = hash_find(&h->by_serial, serial);
+	size_t at = found ? *found : 0;
+
+	for (size_t i = h->starting.len; i-- > 0;)
+		if (h->starting.data[i].serial == serial)
+			h->starting.data[i] = h->starting.data[--h->starting.len];
+	if (!found)
+		return;
+	code_heaps_drop(h->sampler, &h->all.data[at].key);
+	share_return(&h->places, h->all.data[at].account, 1);
+	hash_del(&h->by_serial, serial);
+	h->all.data[at] = h->all.data[--h->all.len];
+	if (at < h->all.len)
+		*hash_find(&h->by_serial, h->all.data[at].serial) = at;
+}
+
 static bool same_library(const struct mappings_library *a, const struct mappings_library *b)
 {
 	return a->start == b->start && a->file_offset == b->file_offset && a->ino == b->ino &&
@@ -171,7 +189,7 @@ void hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_proc
 		return;
 	/* By exec it has become another JVM. */
 	if (known)
-		hotspots_drop(h, serial, (uint32_t)process->pid);
+		drop(h, serial);
 	if (try(h, &starting, clock_ns(CLOCK_MONOTONIC)))
 		return;
 	slot = vec_add(&h->starting);
@@ -200,21 +218,8 @@ uint64_t hotspots_due_ns(const struct hotspots *h)
 
 void hotspots_drop(struct hotspots *h, uint64_t serial, uint32_t tgid)
 {
-	const uint64_t *found = hash_find(&h->by_serial, serial);
-	size_t at = found ? *found : 0;
-
 	code_heaps_forget(h->sampler, tgid);
-	for (size_t i = h->starting.len; i-- > 0;)
-		if (h->starting.data[i].serial == serial)
-			h->starting.data[i] = h->starting.data[--h->starting.len];
-	if (!found)
-		return;
-	code_heaps_drop(h->sampler, &h->all.data[at].key);
-	share_return(&h->places, h->all.data[at].account, 1);
-	hash_del(&h->by_serial, serial);
-	h->all.data[at] = h->all.data[--h->all.len];
-	if (at < h->all.len)
-		*hash_find(&h->by_serial, h->all.data[at].serial) = at;
+	drop(h, serial);
 }
 
 bool hotspots_has(const struct hotspots *h, uint64_t serial)

@@ -113,19 +113,22 @@ int java_put_text(struct buf *out, const uint8_t *text, size_t len)
 
 #define LONG_ENTRY 0xff
 
+static uint32_t positive(int64_t line)
+{
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
 /* BPF may have sent the beginning of a table alone: what comes after it has no line. */
 uint32_t java_line(const struct event_code *code, uint32_t place)
 {
 	struct cursor c = cursor_init(code->lines, code->lines_bytes);
 	int64_t at = 0, line = 0, found = 0;
-	bool is_cut = true;
 
-	while (is_cut && cursor_left(&c) > 0) {
+	while (cursor_left(&c) > 0) {
 		uint8_t head = cursor_u8(&c);
 
-		is_cut = head != 0;
-		if (!is_cut)
-			break;
+		if (head == 0)
+			return positive(found);
 		if (head == LONG_ENTRY) {
 			at += java_signed_number(&c, code->version >= 20);
 			line += java_signed_number(&c, code->version >= 20);
@@ -134,11 +137,10 @@ uint32_t java_line(const struct event_code *code, uint32_t place)
 			line += head & 7;
 		}
 		if (c.bad)
-			break;
+			return 0;
 		if (at > place)
-			is_cut = false;
-		else
-			found = line;
+			return positive(found);
+		found = line;
 	}
-	return !is_cut && found > 0 && found <= INT32_MAX ? (uint32_t)found : 0;
+	return 0;
 }
