@@ -16,7 +16,7 @@
 
 #define WALLS_HZ_MAX 100
 #define WALLS_CAPTURE_PART 20   /* of a CPU, one part in so many, where somebody asked for them, */
-#define WALLS_DAEMON_PART 333   /* and where they are always on */
+#define WALLS_DAEMON_PART 700   /* and where they are always on */
 #define WALLS_THREADS_MAX 65536 /* in the table */
 
 struct containers;
