@@ -24,7 +24,8 @@ WARM_S = 90  # each stack is walked once, and the average of the visits that pay
 MEASURED_S = 60
 STORED_S = 250
 TIMES_EVERY_NS, TIMES_PART = 10e9, 1000  # WAITING_EVERY_NS and WAITING_PART
-ROUNDS, TURN = 12, 4
+ROUNDS, TURN = 12, 16
+SETTLE_S = 8  # the daemon knows all programs by then; without it the CPUs rest as long
 SWITCHES = 200000
 REQUESTS = 100000
 
@@ -124,9 +125,10 @@ def by_turns(tmp, cost):
     plain, beside = [], []
     cost()
     for _ in range(ROUNDS):
+        time.sleep(SETTLE_S)
         plain += [cost() for _ in range(TURN)]
         with always_on(tmp):
-            time.sleep(4)
+            time.sleep(SETTLE_S)
             beside += [cost() for _ in range(TURN)]
     spread = [100 * (statistics.quantiles(some)[2] - statistics.quantiles(some)[0]) / statistics.median(some) for some in (plain, beside)]
     return least(beside), least(plain), (
