@@ -54,7 +54,7 @@ static void print_help(FILE *out)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (commands[i].text)
 			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
-	fputs("  help       this text\n  version    the version\n", out);
+	fputs("  help       this text, or that of a COMMAND\n  version    the version\n", out);
 }
 
 static int limit_rights(bool samples)
@@ -62,29 +62,48 @@ static int limit_rights(bool samples)
 	return samples || geteuid() == 0 ? caps_lower() : caps_limit(0);
 }
 
-static int run(int argc, char **argv, struct log *log)
+static bool is_one_of(const char *word, const char *const *words)
 {
-	const char *name = argc > 1 ? argv[1] : "help";
+	while (*words && strcmp(word, *words) != 0)
+		words++;
+	return *words;
+}
 
-	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-		print_help(stdout);
-		return EXIT_OK;
-	}
-	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
-		puts("stoker " STOKER_VERSION);
-		return EXIT_OK;
-	}
+/* argv[0] is its name. */
+static int run_command(int argc, char **argv, struct log *log)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i].name, name) != 0)
+		if (strcmp(commands[i].name, argv[0]) != 0)
 			continue;
 		if (limit_rights(commands[i].samples) < 0) {
 			log_error(log, "cannot drop privileges");
 			return EXIT_FAILED;
 		}
-		return commands[i].run(argc - 1, argv + 1, log);
+		return commands[i].run(argc, argv, log);
 	}
-	log_error(log, "no such command: %s; `stoker help` lists them", name);
+	log_error(log, "no such command: %s; `stoker help` lists them", argv[0]);
 	return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+	static const char *const help[] = { "help", "--help", "-h", NULL };
+	static const char *const version[] = { "version", "--version", "-V", NULL };
+
+	if (argc > 1 && is_one_of(argv[1], version)) {
+		puts("stoker " STOKER_VERSION);
+		return EXIT_OK;
+	}
+	if (argc > 2 && is_one_of(argv[1], help)) {
+		char option[] = "--help", *of_command[] = { argv[2], option, NULL };
+
+		return run_command(2, of_command, log);
+	}
+	if (argc < 2 || is_one_of(argv[1], help)) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	return run_command(argc - 1, argv + 1, log);
 }
 
 /* A setuid-root program would write, and sample, for anybody with root's rights. */

@@ -94,7 +94,7 @@ in_cgroup() {
 }
 
 @test "a command that cannot be run is said" {
-	exits 1 record -o "$tmp/f" -- /no/such/program
+	exits 127 record -o "$tmp/f" -- /no/such/program
 	said_clearly /no/such/program
 }
 

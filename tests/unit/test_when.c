@@ -25,6 +25,7 @@ static void moments_are_read(void **state)
 		{ "UTC", "90s", NOW - 90 },
 		{ "UTC", "30m", NOW - 1800 },
 		{ "UTC", "2h", NOW - 7200 },
+		{ "UTC", "-2h", NOW - 7200 },
 		{ "UTC", "7d", NOW - 7 * 86400 },
 		{ "UTC", "99999999d", 0 },
 		{ "UTC", "@1700000000", 1700000000 },
@@ -56,9 +57,9 @@ static void moments_are_read(void **state)
 
 static void what_is_no_moment_is_refused(void **state)
 {
-	static const char *const rows[] = { "", "h", "-2h", "2", "2hours", "2 h", "25:00", "12:61",
-		"2027-02-30", "2027-13-01", "2027-01-15 8 Uhr", "tomorrow", "@", "@-5", "@1x",
-		"@1.x", "@.5", "@99999999999999999999" };
+	static const char *const rows[] = { "", "h", "--2h", "-", "2", "-2", "2hours", "2 h",
+		"25:00", "12:61", "2027-02-30", "2027-13-01", "2027-01-15 8 Uhr", "tomorrow", "@",
+		"@-5", "@1x", "@1.x", "@.5", "@99999999999999999999" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -116,7 +116,7 @@ weighs() {
 @test "PerfView's weights add up to the time of the samples, on a busy machine and on an idle one" {
 	# On one CPU, as the idle time after the last sample of a CPU has no end.
 	"$stoker" record -q -F 499 -o "$tmp/idle.trace.zip" -- taskset -c 0 \
-		bash -c 'for i in 1 2 3 4; do for ((j = 0; j < 30000; j++)); do :; done; timeout 0.2 tail -f /dev/null; done'
+		bash -c 'for i in 1 2 3 4; do for ((j = 0; j < 30000; j++)); do :; done; timeout 0.2 tail -f /dev/null; done; true'
 	weighs "$tmp/idle.trace.zip"
 	awk '{ exit !($3 > 3 * 195) }' "$tmp/weights"
 	convert "$dir/d.trace.zip"

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -58,13 +60,21 @@ int command_go(struct command *command, const char *name, struct why *why)
 	if (write(command->child.fd, &byte, 1) != 1)
 		return why_set(why, -EIO, "cannot start %s: it has ended", name);
 	if (read(command->child.fd, &child_errno, sizeof(child_errno)) == sizeof(child_errno))
+		command->exec_errno = child_errno;
+	if (child_errno > 0)
 		return why_set(why, -child_errno, "cannot run %s: %s", name, err_text(child_errno));
 	return 0;
 }
 
 bool command_ended(struct command *command, int wait_ms)
 {
-	return child_wait(&command->child, wait_ms, NULL) == 0;
+	struct child_end end;
+
+	if (child_wait(&command->child, wait_ms, &end) < 0)
+		return false;
+	command->end = end;
+	command->ended = true;
+	return true;
 }
 
 bool command_stop(struct command *command)
@@ -72,6 +82,7 @@ bool command_stop(struct command *command)
 	if (command->child.pid == 0 || command_ended(command, 0))
 		return false;
 	child_signal(&command->child, SIGTERM);
+	command->stopped = true;
 	return true;
 }
 
@@ -114,6 +125,32 @@ void command_finish(
 		log_warn(log, "%s goes on: it runs as another user, end it yourself", name);
 		return;
 	}
+}
+
+int command_exit(
+	const struct command *command, const char *name, enum exit_status own, struct log *log)
+{
+	int status = command->end.status;
+
+	if (name && command->exec_errno > 0)
+		return command->exec_errno == ENOENT ? EXIT_NO_COMMAND : EXIT_COMMAND_REFUSED;
+	if (name && own != EXIT_OK)
+		return EXIT_NOT_OF_COMMAND;
+	if (!command->ended || command->stopped)
+		return own;
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) != SIGINT) /* the user's Ctrl-C needs no word */
+		log_warn(log, "%s was ended by signal %d (%s)", name, WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	return 128 + WTERMSIG(status);
+}
+
+enum exit_status command_exit_usage(char **argv)
+{
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	return argv[0] && argv[1] ? EXIT_NOT_OF_COMMAND : EXIT_USAGE;
 }
 
 void command_done(struct command *command)

@@ -8,9 +8,14 @@
 #include "base/child.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "wire/exit_status.h"
 
 struct command {
 	struct child child;
+	bool stopped;     /* by command_stop */
+	int exec_errno;   /* why it was not executed; 0: it was, or was not tried */
+	struct child_end end;
+	bool ended;       /* and end says how */
 };
 
 #define COMMAND_INIT                 \
@@ -32,5 +37,11 @@ int command_close(struct command *command, int stop_fd);
  * it is left alone. */
 void command_finish(
 	struct command *command, const char *name, bool killed, int stop_fd, struct log *log);
+/* The exit status of a record whose own is so: the command's as a shell gives it, if it ended by
+ * itself; a signal that ended it is said. */
+int command_exit(
+	const struct command *command, const char *name, enum exit_status own, struct log *log);
+/* The same where the words of record's argv are wrong. */
+enum exit_status command_exit_usage(char **argv);
 /* Leaves a command that was not closed; one that has not been let exec ends. */
 void command_done(struct command *command);

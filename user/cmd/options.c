@@ -5,14 +5,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 
-#define SECONDS_MAX (10.0 * 365 * 24 * 3600)
+#define DURATION_MAX_NS (10.0 * 365 * 24 * 3600 * NSEC_PER_SEC)
 
 static void fill_tables(const struct options *o, char *letters, struct option *longs)
 {
@@ -135,15 +135,13 @@ int options_number(const char *name, const char *text, uint64_t min, uint64_t ma
 	return 0;
 }
 
-int options_seconds(const char *name, const char *text, uint64_t *ns, struct why *why)
+int options_duration(const char *name, const char *text, uint64_t *ns, struct why *why)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	double amount;
 
-	if (end == text || *end != '\0' || !isfinite(seconds) || seconds > SECONDS_MAX)
-		return why_set(why, -EINVAL, "%s: %s is not a number of seconds", name, text);
-	if (seconds <= 0)
-		return why_set(why, -EINVAL, "%s: must be more than 0 seconds", name);
-	*ns = (uint64_t)(seconds * (double)NSEC_PER_SEC);
-	return 0;
+	if (!amount_parse(AMOUNT_DURATION, text, &amount) || amount > DURATION_MAX_NS)
+		return why_set(why, -EINVAL, "%s: %s is not %s", name, text,
+			amount_example(AMOUNT_DURATION));
+	*ns = (uint64_t)amount;
+	return *ns > 0 ? 0 : why_set(why, -EINVAL, "%s: must be more than 0 seconds", name);
 }

@@ -37,7 +37,8 @@ int options_parse_mixed(const struct options *options, int argc, char **argv,
 	const char **words, int words_max, int *words_len, struct why *why);
 void options_print_help(const struct options *options, FILE *out);
 
-/* A whole number in [min, max], or seconds such as 0.5 in nanoseconds. -EINVAL with why. */
+/* A whole number in [min, max], or a time such as 0.5, 2s or 5m (base/amount.h) in nanoseconds.
+ * -EINVAL with why. */
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
 	struct why *why);
-int options_seconds(const char *name, const char *text, uint64_t *ns, struct why *why);
+int options_duration(const char *name, const char *text, uint64_t *ns, struct why *why);

@@ -45,7 +45,7 @@ struct ps {
 
 static const struct option_row option_rows[] = {
 	{ 'a', "all", NULL, "also list idle units" },
-	{ 'd', "duration", "SECONDS", "length of the measurement; default 1" },
+	{ 'd', "duration", "TIME", "length of the measurement; default 1s" },
 	{ OPT_JSON, "json", NULL, "print JSON, with ids, images, labels and cgroups" },
 	{ 'h', "help", NULL, "print this help" },
 };
@@ -330,7 +330,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	ps->help |= id == 'h';
 	ps->all |= id == 'a';
 	ps->json |= id == OPT_JSON;
-	return id == 'd' ? options_seconds("-d", arg, &ps->duration_ns, why) : 0;
+	return id == 'd' ? options_duration("-d", arg, &ps->duration_ns, why) : 0;
 }
 
 int cmd_ps(int argc, char **argv, struct log *log)

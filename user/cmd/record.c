@@ -567,7 +567,8 @@ static int run(void *ctx)
 	if (err < 0)
 		log_error(r->log, "%s", why.text);
 	done(r);
-	return err < 0 ? (int)r->failure : EXIT_OK;
+	return command_exit(
+		&r->command, r->options.argv[0], err < 0 ? r->failure : EXIT_OK, r->log);
 }
 
 int cmd_record(int argc, char **argv, struct log *log)
@@ -586,7 +587,7 @@ int cmd_record(int argc, char **argv, struct log *log)
 	log->quiet = r.options.quiet;
 	if (err < 0) {
 		log_error(log, "%s; see `stoker record --help`", why.text);
-		status = EXIT_USAGE;
+		status = command_exit_usage(argv);
 	} else if (r.options.help) {
 		record_options_help(stdout);
 	} else {

@@ -56,8 +56,9 @@ static const struct option_row rows[] = {
 	{ 'e', "event", "SOURCE,...",
 		"cpu (default): what runs; wall[=HZ]: what waits, and for\nwhat, with HZ visits a "
 		"second to all threads, default 20;\nwith both a profile has two kinds of values" },
-	{ 'd', "duration", "SECONDS",
-		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
+	{ 'd', "duration", "TIME",
+		"such as 10, 10s or 5m; default: until Ctrl-C, or the end of\nCOMMAND or of all "
+		"targets" },
 	{ 'o', "output", "FILE",
 		"default - (stdout); may have strftime(3) patterns;\n.gz or .zst at the end "
 		"compresses" },
@@ -72,7 +73,7 @@ static const struct option_row rows[] = {
 	{ OPT_AFTER, "after", "TIME", "and of this time after; default 10s" },
 	{ OPT_COUNT, "count", "N",
 		"end after N bundles; default: until Ctrl-C, and the last 20\nare kept" },
-	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
+	{ OPT_INTERVAL, "interval", "TIME", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
 		"cpu label:NAME; default\ncontainer,comm with -a, comm otherwise; \"\" for none" },
@@ -306,9 +307,9 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case 'e':
 		return sources_add(&o->sources, arg, why);
 	case 'd':
-		return options_seconds("-d", arg, &o->duration_ns, why);
+		return options_duration("-d", arg, &o->duration_ns, why);
 	case OPT_INTERVAL:
-		return options_seconds("--interval", arg, &o->interval_ns, why);
+		return options_duration("--interval", arg, &o->interval_ns, why);
 	case OPT_JIT_TIERS:
 		return set_tiers(o, arg, why);
 	case OPT_NATIVE_FRAMES:

@@ -39,7 +39,7 @@ enum {
 static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (the default)" },
 	TARGET_ROWS,
-	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
+	{ OPT_INTERVAL, "interval", "TIME", "between tables; default 2s, at least 1s" },
 	{ 'e', "event", "SOURCE",
 		"cpu (default): what runs; wall[=HZ]: what waits, and for\nwhat" },
 	HALF_ROWS,
@@ -134,7 +134,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case 'e':
 		return take_source(top, arg, why);
 	case OPT_INTERVAL:
-		return options_seconds("--interval", arg, &top->interval_ns, why);
+		return options_duration("--interval", arg, &top->interval_ns, why);
 	case 'p':
 	case 't':
 	case OPT_CGROUP:

@@ -26,8 +26,10 @@ static const struct {
 static bool parse_ago(const char *text, uint64_t now_ns, uint64_t *out)
 {
 	char *end;
-	uint64_t n = strtoull(text, &end, 10);
+	uint64_t n;
 
+	text += text[0] == '-';
+	n = strtoull(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || end == text || strlen(end) != 1)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
