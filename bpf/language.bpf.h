@@ -44,6 +44,7 @@ struct language_scratch {
 	u64 block_at;  /* address of the block; 0: none */
 	u64 words[LANGUAGE_WORDS]; /* the block, then a frame that is in none */
 	u64 code[16];  /* a part of a code */
+	u64 text[16];  /* the beginning of a str */
 	struct hotspot_scratch hotspot;
 	u64 codes[LANGUAGE_FRAMES];
 	u32 places[LANGUAGE_FRAMES];
@@ -342,8 +343,37 @@ WALK_GLOBAL int language_begin(u64 walk)
 
 /* ---- between native frames ------------------------------------------------------------------- */
 
+/* A str of CPython: reference count, type, length, hash, state, from word 6 on its characters. */
+#define TEXT_LENGTH 2
+#define TEXT_HASH 3
+#define TEXT_STATE 4
+#define TEXT_CHARACTERS 6
+#define TEXT_WORDS 16
+#define TEXT_ASCII (1U << 6)
+#define CPYTHON_NUMBERED 12 /* from 3.12 on a code has a number that no other one has */
+
+/* A number for the beginning of a str. 0: it cannot be read. */
+WALK_GLOBAL u64 language_text_hash(u64 walk, u64 str)
+{
+	struct language_scratch *c = language_scratch_of(walk);
+	u64 hash, len;
+
+	if (!c || walk_read(walk, c->text, sizeof(c->text), str))
+		return 0;
+	len = c->text[TEXT_LENGTH];
+	hash = mix(len, c->text[TEXT_HASH]);
+	if (!((u32)c->text[TEXT_STATE] & TEXT_ASCII))
+		return hash;
+	NOT_UNROLLED
+	for (u32 i = TEXT_CHARACTERS; i < TEXT_WORDS; i++)
+		if ((i - TEXT_CHARACTERS) * sizeof(u64) <= len)
+			hash = mix(hash, c->text[i & (TEXT_WORDS - 1)]);
+	return hash;
+}
+
 /* The code's id from what names it: where that lies is another place for another code at the same
- * address. */
+ * address. Memory that was freed may get codes of the same shape again and again, each with its
+ * name where the one before had it: so without a number the name and the file are read. */
 static __always_inline u32 language_identify(u64 walk, const struct scratch *s,
 	const struct language *l, struct language_scratch *c, u64 code)
 {
@@ -359,6 +389,9 @@ static __always_inline u32 language_identify(u64 walk, const struct scratch *s,
 	hash = mix(mix(hash, code_u32(c, l->code_first_line)), code_u64(c, 0));
 	/* With 0: its size, constants, and from 3.12 on the number of the code. */
 	hash = mix(mix(mix(hash, code_u64(c, 8)), code_u64(c, 40)), code_u64(c, 72));
+	if (l->version < CPYTHON_NUMBERED)
+		hash = mix(mix(hash, language_text_hash(walk, code_u64(c, l->code_name))),
+			language_text_hash(walk, code_u64(c, l->code_file)));
 	return language_code_id(walk, hash, code);
 }
 

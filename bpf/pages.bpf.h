@@ -57,6 +57,7 @@ struct page_reader {
 /* Kernel address of the memory's beginning, and the first level that this machine uses. User space
  * finds both: user/waiting/direct_map.c. */
 __u64 direct_map = 0;
+__u64 memory_end = ~0ULL; /* physical: beyond is memory of devices, which the map has not */
 __u32 page_top = 0;
 
 #ifdef __bpf__
@@ -115,13 +116,13 @@ static __always_inline int page_find(struct page_reader *p, struct page_path *pa
 			u64 inside = (1ULL << shift) - 1;
 
 			path->data = (page_address(p->now) & ~inside) | (p->page & inside);
-			if (path->data < PAGE_LOWEST)
+			if (path->data < PAGE_LOWEST || path->data >= memory_end)
 				return -1;
 			path->data += direct_map;
 			path->page = p->page;
 			return 0;
 		}
-		if (!page_is_table(p->now, i))
+		if (!page_is_table(p->now, i) || page_address(p->now) >= memory_end)
 			return -1;
 		p->now = direct_map + page_address(p->now);
 	}

@@ -12,6 +12,7 @@
 #define PF_KTHREAD 0x00200000
 #define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
+#define TASK_RTLOCK_WAIT 0x1000 /* a lock of a kernel with PREEMPT_RT */
 #define TASK_STOPPED_OR_TRACED 12
 #define TASK_PARKED 0x40
 #define TASK_FROZEN 0x8000
@@ -91,7 +92,7 @@ static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queu
 		return is_throttled(task) ? THREAD_THROTTLED : THREAD_RUNNABLE;
 	if (state & TASK_INTERRUPTIBLE)
 		return is_frozen(task) ? THREAD_STOPPED : THREAD_SLEEPING;
-	if (state & TASK_UNINTERRUPTIBLE)
+	if (state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT))
 		return THREAD_DISK;
 	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))
 		return THREAD_STOPPED;

@@ -274,18 +274,20 @@ static __always_inline void scratch_begin(struct scratch *s, const struct visit_
 	s->user.head.frames_len = s->kernel.head.frames_len = s->user.head.anon = 0;
 }
 
-static __always_inline void walk_visited(struct scratch *s, struct task_struct *task)
+/* True: the registers of its entry are in the scratch, and its memory may be read. */
+static __always_inline bool walk_visited(struct scratch *s, struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 	struct mm_struct___pages *tables = (void *)mm;
 	struct page_reader *p = page_reader_of();
 
 	if (!mm || !p)
-		return;
+		return false;
 	s->mm = mm;
 	page_begin(p, visited, *(volatile u64 *)&s->mm, (u64)BPF_CORE_READ(tables, pgd));
 	s->end = regs_at_entry(task, &s->saved, &s->regs);
 	walk_registers(s, task, mm);
+	return s->end != END_NO_REGS;
 }
 
 /* Has it had no CPU since? */
@@ -302,6 +304,7 @@ static __always_inline bool still_waits(
 static __always_inline bool walk_thread(
 	struct scratch *s, struct visit_record *r, struct task_struct *task, bool user)
 {
+	bool read = false;
 	u64 now;
 
 	/* From the first walk on: a pass always begins with the same threads. */
@@ -313,11 +316,11 @@ static __always_inline bool walk_thread(
 	walk_kernel_addresses(s,
 		bpf_get_task_stack(task, s->kernel.frames, sizeof(s->kernel.frames), 0));
 	if (user)
-		walk_visited(s, task);
+		read = walk_visited(s, task);
 	else if (task->mm)
 		s->end = END_UNREAD;
 	if (r->class == THREAD_SLEEPING || r->class == THREAD_DISK)
-		resource_find(task, &s->saved, user && s->end != END_NO_REGS);
+		resource_find(task, &s->saved, read);
 	now = bpf_ktime_get_ns();
 	pass_walk_ns += now - r->now_ns;
 	visit_totals.walk_ns += now - r->now_ns;

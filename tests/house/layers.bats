@@ -70,9 +70,9 @@ breach() {
 }
 
 @test "bpf has a limit of lines, too" {
-	put bpf/a.h "$(seq 9951 | sed 's|.*|//|')"
+	put bpf/a.h "$(seq 9991 | sed 's|.*|//|')"
 	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.h
-	breach 'bpf:1: 9953 lines: no more than 9950 are allowed'
+	breach 'bpf:1: 9993 lines: no more than 9990 are allowed'
 }
 
 @test "an include of ours is found however it is written" {

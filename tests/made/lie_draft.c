@@ -142,7 +142,9 @@ static void put_mappings(struct lie_draft *d)
 		.start = HONEST_CODE, .end = HONEST_CODE + 4096, .executable = true
 	};
 	_cleanup_(buf_done) struct buf list = BUF_INIT;
-	struct proto_mappings body = { .facts = { { 4096, 8192, 7, 17 }, { 4096, 0, 8, 2049 } } };
+	struct proto_mappings body = {
+		.facts = { { 4096, 8192, 7, 17 }, { 4096, 8192, 0, 8, 2049 } }
+	};
 	uint64_t guard_end = 0;
 
 	must(mappings_put(&entry, &guard_end, &list) == 0, "no memory for a list");

@@ -88,6 +88,7 @@
 	X(N, struct proto_mappings, facts.dump.ino)    \
 	X(N, struct proto_mappings, facts.dump.number) \
 	X(N, struct proto_mappings, facts.jvm.start) \
+	X(N, struct proto_mappings, facts.jvm.end) \
 	X(N, struct proto_mappings, facts.jvm.file_offset) \
 	X(N, struct proto_mappings, facts.jvm.ino) \
 	X(N, struct proto_mappings, facts.jvm.dev)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Pythons that are started in other ways: worker processes, interpreters in one process, and a file
-# that is replaced while it runs.
-# seconds: 20
+# that is replaced while it runs; and functions that begin where others were freed.
+# seconds: 30
 
 load real
 
@@ -90,4 +90,23 @@ judge() {
 	mv "$tmp/next" "$tmp/python"
 	record_cpu "$seconds" "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
 	judge '[^;]*:outer' '[^;]*:inner'
+}
+
+@test "functions that take each other's place in memory have their own names and files" {
+	need "$python"
+	local kind most numbers
+	hz=999
+	for kind in names files; do
+		start "$python" "$real/made.py" 100 "$kind"
+		wait_until 10 says ready "$out"
+		record_cpu 3 "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+		grep -oE 'made_[0-9]{5}.* [0-9]+$' "$tmp/f" | sed -E 's/^made_([0-9]{5}).* ([0-9]+)$/\1 \2/' |
+			awk '{ n[$1] += $2 } END { for (i in n) print n[i], i }' | sort -rn >"$tmp/made"
+		read -r most _ <"$tmp/made"
+		numbers=$(wc -l <"$tmp/made")
+		echo "$kind: $numbers functions, $most samples at most" | tee -a "${REAL_LOG:-/dev/null}"
+		# 50 ms of CPU time each.
+		between "$most" 20 80 'samples of one function'
+		between "$numbers" 50 80 'functions, of 60 in three seconds'
+	done
 }

@@ -154,6 +154,7 @@ static const struct {
 	FIELD(java.changed),
 	FIELD(java.refused),
 	FIELD(java.failed),
+	FIELD(java.undescribed),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

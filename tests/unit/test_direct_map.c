@@ -44,12 +44,12 @@ static void the_map_is_found_from_the_bottom_up(void **state)
 		struct machine m = machines[i];
 		const struct direct_map_asker asker = { ask, &m };
 		struct why why;
-		uint64_t base;
-		uint32_t top;
+		struct direct_map map;
 
-		assert_int_equal(direct_map_find(&asker, &base, &top, &why), 0);
-		assert_int_equal(base, m.base);
-		assert_int_equal(top, m.top);
+		assert_int_equal(direct_map_find(&asker, &map, &why), 0);
+		assert_int_equal(map.base, m.base);
+		assert_int_equal(map.top, m.top);
+		assert_true(map.memory_end > 0 && map.memory_end % 4096 == 0);
 		assert_true(m.highest == m.base);
 	}
 }
@@ -60,11 +60,10 @@ static void tables_of_another_format_are_refused(void **state)
 		.other = true };
 	const struct direct_map_asker asker = { ask, &m };
 	struct why why = { "" };
-	uint64_t base;
-	uint32_t top;
+	struct direct_map map;
 
 	(void)state;
-	assert_int_equal(direct_map_find(&asker, &base, &top, &why), -EOPNOTSUPP);
+	assert_int_equal(direct_map_find(&asker, &map, &why), -EOPNOTSUPP);
 	assert_non_null(strstr(why.text, "format"));
 }
 

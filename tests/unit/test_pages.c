@@ -106,6 +106,7 @@ static void begin(u32 top)
 	pages_len = 0;
 	between = NULL;
 	direct_map = BASE;
+	memory_end = ~0ULL;
 	page_top = top;
 	mm = MM;
 	page_begin(&reader, TASK, MM, BASE + new_page());
@@ -134,6 +135,25 @@ static void pages_are_found_with_four_levels_and_five(void **state)
 		assert_int_equal(page_fetch(addr + 4089, 8), 0);
 		assert_int_equal(page_fetch(addr - 1, 2), 0);
 	}
+}
+
+/* As a device's memory that a driver mapped into the process. */
+static void what_lies_beyond_memory_is_not_read(void **state)
+{
+	u64 physical;
+
+	(void)state;
+	begin(1);
+	map_page(0x10000000, PRESENT); /* and the tables of both */
+	physical = map_page(0x10001000, PRESENT);
+	memory_end = physical;
+	reads(0x10000000, 8);
+	assert_int_equal(page_fetch(0x10001000, 8), 0);
+	memory_end = FIRST + PAGE_BYTES; /* the first table's alone */
+	page_begin(&reader, TASK, MM, reader.root);
+	assert_int_equal(page_fetch(0x10000000, 8), 0);
+	memory_end = physical + PAGE_BYTES;
+	reads(0x10001000, 8);
 }
 
 static void a_read_goes_over_pages(void **state)
@@ -275,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_found_with_four_levels_and_five),
+		cmocka_unit_test(what_lies_beyond_memory_is_not_read),
 		cmocka_unit_test(a_read_goes_over_pages),
 		cmocka_unit_test(large_pages_are_found_at_each_level),
 		cmocka_unit_test(memory_that_its_process_may_not_touch_is_found),

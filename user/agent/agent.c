@@ -413,6 +413,8 @@ int agent_start(struct agent *agent, struct why *why)
 
 void agent_stop(struct agent *agent)
 {
+	if (agent->stopped)
+		return;
 	sampler_stop(agent->sampler);
 	(void)waiting_visit(agent->waiting, agent->containers);
 	(void)walls_visit(agent->walls);
@@ -519,7 +521,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 
 	cut_err = cut(agent, out, &drained_ns);
 	if (cut_err == 0)
-		cut_err = wall_flush(agent->walls, out, &fill.wall);
+		cut_err = wall_flush(agent->walls, agent->stopped, out, &fill.wall);
 	java_codes_finish(agent->java,
 		waits_until(drained_ns + JAVA_WAIT_NS, agent->ended_ns, LAST_JAVA_NS));
 	/* The sources of names are read late, so that a JIT's map has its lines. */
@@ -579,6 +581,7 @@ void agent_account(struct agent *agent, struct account *out)
 	out->files = agent->objects;
 	processes_refused(agent->processes, out->maps_refused);
 	java_codes_stats(agent->java, &out->java);
+	out->java.undescribed = processes_undescribed(agent->processes);
 	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	deferred_stats(agent->deferred, &out->deferred);

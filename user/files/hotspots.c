@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/share.h"
@@ -18,6 +19,7 @@
 #include "files/objects.h"
 #include "language/hotspot_reading.h"
 #include "sampler/code_heaps.h"
+#include "sampler/file_key.h"
 
 struct described {
 	struct hotspot_key key;
@@ -34,6 +36,8 @@ struct starting {
 	uint64_t serial, account;
 	struct opener_process process;
 	struct mappings_library jvm;
+	struct object_key key; /* of the library's file, */
+	bool has_key;          /* if it is known yet */
 	uint64_t next_ns, pause_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -87,6 +91,7 @@ static int read_all(struct hotspots *h, const struct opener_process *process,
 static int keep(struct hotspots *h, const struct described *described, const struct hotspot *made)
 {
 	struct described *slot;
+	bool charged = false;
 	int err;
 
 	if (share_refuses(&h->places, described->account, 1, HOTSPOTS_MAX)) {
@@ -95,8 +100,11 @@ static int keep(struct hotspots *h, const struct described *described, const str
 	}
 	err = code_heaps_put(h->sampler, &described->key, made);
 	slot = err == 0 ? vec_add(&h->all) : NULL;
-	if (err == 0 && (!slot || share_charge(&h->places, described->account, 1) < 0 ||
+	charged = slot && share_charge(&h->places, described->account, 1) == 0;
+	if (err == 0 && (!charged ||
 				hash_put(&h->by_serial, described->serial, h->all.len - 1) < 0)) {
+		if (charged)
+			share_return(&h->places, described->account, 1);
 		code_heaps_drop(h->sampler, &described->key);
 		h->all.len -= slot != NULL;
 		return -ENOMEM;
@@ -106,14 +114,32 @@ static int keep(struct hotspots *h, const struct described *described, const str
 	return err;
 }
 
+/* The file is known by the kernel's own inode, as a tick knows it: the numbers in a list of
+ * mappings can be those of another file, and anyone can make one that has them. */
+static int read_key(struct hotspots *h, struct starting *s)
+{
+	const struct opener_mapping mapping = {
+		s->process, .vm_start = s->jvm.start, .vm_end = s->jvm.end, .ino = s->jvm.ino
+	};
+	struct opener_found found;
+	int err = s->has_key ? 0 : opener_call_mapped(h->call, &mapping, &found);
+
+	if (err < 0 || s->has_key)
+		return err;
+	err = file_key_read(h->sampler, found.fd, &s->key);
+	fd_close(&found.fd);
+	s->has_key = err == 0;
+	return err;
+}
+
 /* 0: it is described now; -EAGAIN: its library has not been read; -ENOTSUP: it cannot be described
  * as it is; else it will not be. */
-static int describe(struct hotspots *h, const struct starting *s)
+static int describe(struct hotspots *h, struct starting *s)
 {
 	struct described described = { { s->process.start_ns, (uint32_t)s->process.pid, 0 },
 		s->serial, s->account, s->jvm, { 0 } };
 	struct hotspot_reading reading = {
-		.facts = objects_hotspot(h->objects, &s->jvm, s->account),
+		.facts = read_key(h, s) == 0 ? objects_hotspot(h->objects, &s->key) : NULL,
 		.base = s->jvm.start - s->jvm.file_offset,
 	};
 	int err;
@@ -182,7 +208,8 @@ static const struct mappings_library *known_library(const struct hotspots *h, ui
 void hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_process *process,
 	uint64_t account, const struct mappings_library *jvm)
 {
-	struct starting starting = { serial, account, *process, *jvm, 0, STARTING_FIRST_NS }, *slot;
+	struct starting starting = { serial, account, *process, *jvm,
+		.pause_ns = STARTING_FIRST_NS }, *slot;
 	const struct mappings_library *known = known_library(h, serial);
 
 	if (known && same_library(known, jvm))

@@ -219,6 +219,8 @@ static int copy_ranges(
 	int err = 0;
 
 	for (size_t done = 0, some; done < len && err == 0; done += some) {
+		if (clock_ns(CLOCK_MONOTONIC) >= r->codes->until_ns)
+			return -EAGAIN;
 		some = len - done < OPENING_RANGES_MAX ? len - done : OPENING_RANGES_MAX;
 		err = copy_some(r, ranges + done, some, out);
 	}

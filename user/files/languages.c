@@ -74,14 +74,16 @@ const struct language_files *languages_files(const struct languages *languages)
 #define ROUNDS_MAX 64 /* of reading, of one trial */
 #define TRIALS_AT_ONCE 2
 #define LOOKS_AT_ONCE 4
+#define LOOK_NS (200 * NSEC_PER_MSEC) /* of all at once: the agent waits for memory meanwhile */
 #define LOOKS_MAX 4      /* at one process, a second apart */
 #define EARLY_LOOKS_MAX 30
 #define PROCESSES_MAX 3  /* looking wrong: then the table is */
 #define PAUSE_MAX_NS (600 * NSEC_PER_SEC)
 
-/* 0, and the verdict on the process as it is at this moment; or -errno: it could not be read. */
+/* 0, and the verdict on the process as it is at this moment; or -errno: it could not be read, or
+ * not before until_ns. */
 static int look(const struct languages_place *place, const struct language *language,
-	enum cpython_verdict *out)
+	uint64_t until_ns, enum cpython_verdict *out)
 {
 	struct cpython_trial trial = { .language = language, .base = place->base };
 	uint64_t addresses[CPYTHON_TRIAL_WORDS_MAX], words[CPYTHON_TRIAL_WORDS_MAX];
@@ -89,8 +91,10 @@ static int look(const struct languages_place *place, const struct language *lang
 
 	for (int i = 0; i < ROUNDS_MAX && verdict == CPYTHON_TRIAL_MORE; i++) {
 		uint32_t len = cpython_trial_wants(&trial, addresses);
-		int err = opener_call_words(
-			place->call, &place->process, addresses, len, words);
+		int err = clock_ns(CLOCK_MONOTONIC) >= until_ns
+			? -ETIMEDOUT
+			: opener_call_words(
+				  place->call, &place->process, addresses, len, words);
 
 		if (err < 0)
 			return err;
@@ -104,10 +108,11 @@ static int look(const struct languages_place *place, const struct language *lang
 static int look_again(const struct languages_place *place, const struct language *language,
 	enum cpython_verdict *out)
 {
-	int err = look(place, language, out);
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+	int err = look(place, language, until_ns, out);
 
 	for (int i = 1; i < LOOKS_AT_ONCE && err == 0 && *out == CPYTHON_TRIAL_WRONG; i++)
-		err = look(place, language, out);
+		err = look(place, language, until_ns, out);
 	return err;
 }
 
@@ -357,29 +362,13 @@ bool languages_note(const struct worker_rows *rows, const struct language_files 
 	return true;
 }
 
-/* Anyone can make a file with the number of another one, on another device. A mapping of a file on
- * an overlay may have another device than the file: there the number must be of one file alone, or
- * of one alone that the account has brought. */
 const struct hotspot_facts *objects_hotspot(
-	const struct objects *objects, const struct mappings_library *jvm, uint64_t account)
+	const struct objects *objects, const struct object_key *key)
 {
-	const struct hotspot_facts *any = NULL, *own = NULL;
 	const struct object *object;
-	size_t any_len = 0, own_len = 0;
 
-	for (size_t i = 0; (object = objects_at(objects, i)); i++) {
-		if (!object->hotspot || object->key.ino != jvm->ino)
-			continue;
-		if (object->key.dev == jvm->dev)
+	for (size_t i = 0; (object = objects_at(objects, i)); i++)
+		if (object->hotspot && memcmp(&object->key, key, sizeof(*key)) == 0)
 			return object->hotspot;
-		any = object->hotspot;
-		any_len++;
-		if (object->payer == account) {
-			own = object->hotspot;
-			own_len++;
-		}
-	}
-	if (any_len == 1)
-		return any;
-	return own_len == 1 ? own : NULL;
+	return NULL;
 }

@@ -94,10 +94,9 @@ static inline uint64_t objects_names_id(const struct object *object, uint32_t se
 }
 /* From 0 on; NULL: no more. */
 struct object *objects_at(const struct objects *objects, size_t i);
-/* The facts of the HotSpot that a process of this account maps. NULL: none is known, or which one
- * it is. */
+/* The facts of the HotSpot in this file. NULL: none is known. */
 const struct hotspot_facts *objects_hotspot(
-	const struct objects *objects, const struct mappings_library *jvm, uint64_t account);
+	const struct objects *objects, const struct object_key *key);
 /* NULL: no such object. */
 struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

@@ -18,7 +18,7 @@ uint64_t still_interval_ns(uint64_t least_ns)
 }
 
 struct found {
-	struct hash still; /* threads that have had no CPU for so long */
+	struct hash still; /* threads that have had no CPU for so long, and how long */
 	uint64_t least_ns;
 };
 
@@ -26,7 +26,7 @@ static int note(void *ctx, uint32_t tid, uint64_t still_ns)
 {
 	struct found *found = ctx;
 
-	return still_ns >= found->least_ns ? hash_put(&found->still, tid, 1) : 0;
+	return still_ns >= found->least_ns ? hash_put(&found->still, tid, still_ns) : 0;
 }
 
 /* The subject's waits alone. */
@@ -46,7 +46,17 @@ static int cut(const struct still *s, const struct watch_sources *from, struct p
 	return err;
 }
 
-static int count(const struct profile *p, const struct hash *still, uint64_t *permille)
+/* A thread has several waits in an interval. The one that it is in has lasted as long as it has had
+ * no CPU, or all of the interval: by how much a sample's time differs from that, and whether it is
+ * no idle one. The least is the thread's. */
+static uint64_t differs(const struct profile *p, const struct profile_sample *sample, uint64_t ns)
+{
+	ns = ns > sample->value ? ns - sample->value : sample->value - ns;
+	return (ns & UINT64_MAX >> 1) << 1 | !profile_labels_idle(p, sample->labels);
+}
+
+int still_share(const struct profile *p, uint64_t interval_ns, const struct hash *still,
+	uint64_t *permille)
 {
 	uint32_t wall = profile_kind_find(p, PROFILE_WALL, strlen(PROFILE_WALL));
 	struct hash threads = HASH_INIT;
@@ -55,14 +65,21 @@ static int count(const struct profile *p, const struct hash *still, uint64_t *pe
 
 	vec_each (&p->samples, sample) {
 		int32_t tid = profile_label_number(p, sample->labels, PROFILE_KEY_TID);
+		const uint64_t *for_ns = hash_find(still, (uint64_t)tid), *least;
+		uint64_t differ;
 
-		if (sample->kind != wall || tid < 0 || hash_find(&threads, (uint64_t)tid))
+		if (sample->kind != wall || tid < 0)
 			continue;
-		err = hash_put(&threads, (uint64_t)tid, 1);
+		differ = for_ns ? differs(p, sample, *for_ns < interval_ns ? *for_ns : interval_ns)
+				: 0;
+		least = hash_find(&threads, (uint64_t)tid);
+		if (!least || differ < *least)
+			err = hash_put(&threads, (uint64_t)tid, differ);
 		if (err < 0)
 			break;
-		stuck += hash_find(still, (uint64_t)tid) && !profile_labels_idle(p, sample->labels);
 	}
+	hash_each (&threads, thread)
+		stuck += thread->value & 1;
 	if (err == 0 && threads.len == 0)
 		err = -ENOENT;
 	if (err == 0)
@@ -82,7 +99,8 @@ int still_find(struct still *s, const struct watch_sources *from)
 	if (err == 0)
 		err = walls_each(s->walls, note, &found);
 	if (err == 0)
-		err = count(&part, &found.still, &s->permille);
+		err = still_share(
+			&part, s->profile->duration_ns, &found.still, &s->permille);
 	hash_done(&found.still);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "profile/profile.h"
 #include "traps/thread_times.h"
 #include "traps/watch.h"
@@ -23,5 +24,9 @@ struct still {
 
 /* Sets permille. 0; -ENOENT: nothing is known of its threads; -ENOMEM. */
 int still_find(struct still *still, const struct watch_sources *from);
+/* The permille of the threads with waits in an interval's profile that are in no idle one; still
+ * has the threads without a CPU, and for how long. 0; -ENOENT: no thread has waits; -ENOMEM. */
+int still_share(const struct profile *profile, uint64_t interval_ns, const struct hash *still,
+	uint64_t *permille);
 /* Intervals end so often at least. */
 uint64_t still_interval_ns(uint64_t least_ns);

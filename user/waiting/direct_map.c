@@ -85,7 +85,7 @@ static void unused_levels(uint64_t root, uint32_t *first, uint32_t *last)
 }
 
 static int try_places(const struct direct_map_asker *asker, const uint8_t *page, uint64_t pages,
-	uint64_t *base, uint32_t *top)
+	struct direct_map *map)
 {
 	uint64_t bytes = pages * PAGE_4K, root, place;
 	uint8_t out[PROOF_BYTES];
@@ -94,10 +94,11 @@ static int try_places(const struct direct_map_asker *asker, const uint8_t *page,
 
 	if (err < 0 || root < bytes || bytes >> PLACE_SHIFT > PLACES_MAX)
 		return err < 0 ? err : -EOPNOTSUPP;
-	for (unused_levels(root, top, &last); *top <= last; (*top)++) {
+	map->memory_end = bytes;
+	for (unused_levels(root, &map->top, &last); map->top <= last; map->top++) {
 		for (place = (root - bytes) >> PLACE_SHIFT; place <= root >> PLACE_SHIFT; place++) {
-			*base = place << PLACE_SHIFT;
-			err = asker->ask(asker->ctx, *base, *top, page, out, &root);
+			map->base = place << PLACE_SHIFT;
+			err = asker->ask(asker->ctx, map->base, map->top, page, out, &root);
 			if (err < 0)
 				return err;
 			if (err > 0 && memcmp(out, page, sizeof(out)) == 0)
@@ -108,7 +109,7 @@ static int try_places(const struct direct_map_asker *asker, const uint8_t *page,
 }
 
 int direct_map_find(
-	const struct direct_map_asker *asker, uint64_t *base, uint32_t *top, struct why *why)
+	const struct direct_map_asker *asker, struct direct_map *out, struct why *why)
 {
 	uint64_t pages;
 	uint8_t *page;
@@ -123,7 +124,7 @@ int direct_map_find(
 	if (page == MAP_FAILED)
 		return why_set(why, -errno, "out of memory");
 	err = getrandom(page, PROOF_BYTES, 0) == PROOF_BYTES
-		? try_places(asker, page, pages, base, top)
+		? try_places(asker, page, pages, out)
 		: -EIO;
 	munmap(page, PAGE_4K);
 	if (err < 0)

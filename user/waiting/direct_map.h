@@ -20,6 +20,12 @@ struct direct_map_asker {
 	void *ctx;
 };
 
-/* 0 and *base, *top; -EOPNOTSUPP with why: it is not found. */
-int direct_map_find(const struct direct_map_asker *asker, uint64_t *base, uint32_t *top,
-	struct why *why);
+struct direct_map {
+	uint64_t base;       /* kernel address of physical memory's beginning */
+	uint64_t memory_end; /* physical address; of memory that is added later nothing is read */
+	uint32_t top;        /* levels of tables that are not used */
+};
+
+/* 0 and *out; -EOPNOTSUPP with why: it is not found. */
+int direct_map_find(
+	const struct direct_map_asker *asker, struct direct_map *out, struct why *why);

@@ -143,13 +143,13 @@ static int ask_page(
 static int find_memory(struct visitor *v)
 {
 	const struct direct_map_asker asker = { ask_page, v };
-	uint64_t base;
-	uint32_t top;
-	int err = direct_map_find(&asker, &base, &top, &v->lacks);
+	struct direct_map map;
+	int err = direct_map_find(&asker, &map, &v->lacks);
 
 	if (err == 0) {
-		v->own->bss->direct_map = base;
-		v->own->bss->page_top = top;
+		v->own->bss->direct_map = map.base;
+		v->own->bss->page_top = map.top;
+		v->own->data->memory_end = map.memory_end;
 	}
 	return err;
 }

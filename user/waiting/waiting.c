@@ -243,7 +243,7 @@ const struct wait_sum *waiting_processes(const struct waiting *w, size_t *len)
 
 uint64_t waiting_refused(const struct waiting *w)
 {
-	return w ? w->table.stats.refused : 0;
+	return w ? w->table.stats.refused + w->processes.refused : 0;
 }
 
 uint64_t waiting_visited_ns(const struct waiting *w)

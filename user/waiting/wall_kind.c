@@ -29,7 +29,7 @@ int wall_open(const struct walls_options *options, struct sampler *sampler, stru
 	return 0;
 }
 
-int wall_flush(struct walls *walls, struct profile *profile, uint32_t *kind)
+int wall_flush(struct walls *walls, bool stopped, struct profile *profile, uint32_t *kind)
 {
 	int err;
 
@@ -39,5 +39,7 @@ int wall_flush(struct walls *walls, struct profile *profile, uint32_t *kind)
 	if (err == 0)
 		err = profile_string(
 			profile, PROFILE_NANOSECONDS, &profile->kinds[*kind].unit);
-	return err < 0 ? err : walls_end(walls);
+	if (err < 0)
+		return err;
+	return stopped ? walls_flush(walls) : walls_end(walls);
 }

@@ -20,6 +20,6 @@ struct warnings;
 int wall_open(const struct walls_options *options, struct sampler *sampler, struct tally *tally,
 	struct containers *containers, struct warnings *warnings, struct walls **out,
 	struct why *why);
-/* An interval ends: the waits go into the tally, and the profile gets their kind. walls NULL:
- * nothing is done. 0 or -ENOMEM. */
-int wall_flush(struct walls *walls, struct profile *profile, uint32_t *kind);
+/* An interval ends: the waits go into the tally, and the profile gets their kind. stopped: no
+ * thread is visited any more. walls NULL: nothing is done. 0 or -ENOMEM. */
+int wall_flush(struct walls *walls, bool stopped, struct profile *profile, uint32_t *kind);

@@ -35,6 +35,7 @@ struct wall_thread {
 	uint32_t tid, pass;
 	uint8_t class;     /* enum thread_class of the stack */
 	bool known;        /* key is a stack that the tally had */
+	uint32_t refused;  /* in this epoch of the tally, and one more, it had no room; 0: it had */
 };
 
 struct walls {
@@ -205,6 +206,8 @@ static void keep(struct walls *w, const struct wall_thread *thread)
 	tally_keep_task(w->tally, thread->key.task);
 }
 
+#define RESOURCE_WORDS (RESOURCE_TEXT_MAX / sizeof(uint64_t))
+
 static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
 {
 	return hash_mix(hash_bytes(frames, len * sizeof(*frames)) ^ whose) | 1;
@@ -214,20 +217,23 @@ static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
  * in this epoch and in the one before. */
 #define STACKS_MAX (TALLY_BYTES_MAX / 4)
 
-static bool has_room(struct walls *w, const struct wall_thread *thread, uint32_t frames_len)
+static bool has_room(struct walls *w, struct wall_thread *thread, uint32_t frames_len)
 {
 	if (w->epoch != w->tally->epoch)
 		share_clear(&w->stacks);
 	w->epoch = w->tally->epoch;
-	return !share_refuses(&w->stacks, thread->account,
-		TALLY_STACK_BYTES(frames_len) + TALLY_STACK_BYTES(0), STACKS_MAX);
+	thread->refused = share_refuses(&w->stacks, thread->account,
+				  TALLY_STACK_BYTES(frames_len) + TALLY_STACK_BYTES(0), STACKS_MAX)
+		? w->tally->epoch + 1
+		: 0;
+	return thread->refused == 0;
 }
 
 /* The socket, file or futex is kept as stacks are, as a text in whole words. 0 or an error. */
 static int take_resource(
 	struct walls *w, struct wall_thread *thread, const struct visit_resource *waits_for)
 {
-	uint64_t words[RESOURCE_TEXT_MAX / sizeof(uint64_t)] = { 0 };
+	uint64_t words[RESOURCE_WORDS] = { 0 };
 	struct event_stack half = { .kind = EVENT_STACK };
 	size_t len;
 
@@ -253,7 +259,8 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 	thread->known = false;
 	thread->key = (struct count_key){ .task = r->task };
 	if (r->task == 0 || (r->kernel_len == 0 && r->user_len == 0) ||
-		!has_room(w, thread, r->kernel_len + r->user_len))
+		!has_room(w, thread,
+			r->kernel_len + r->user_len + (waits_for ? RESOURCE_WORDS : 0)))
 		return 0;
 	if (r->kernel_len > 0) {
 		half.frames_len = r->kernel_len;
@@ -273,17 +280,25 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 	if (err == 0)
 		err = take_resource(w, thread, waits_for);
 	thread->known = err == 0;
+	if (err == -ENOSPC)
+		thread->refused = w->tally->epoch + 1;
+	if (err == -ENOSPC)
+		err = 0;
 	if (w->tally->bytes > bytes && err == 0)
 		err = share_charge(&w->stacks, thread->account, w->tally->bytes - bytes);
-	return err == -ENOSPC ? 0 : err;
+	return err;
 }
 
-static void note_since(struct wall_thread *thread, const struct visit_record *r)
+/* ran_ns: when the visit before met it running; 0: it did not. A record's wait begins when the
+ * thread got its last CPU, which may be long before it left that. */
+static void note_since(
+	struct wall_thread *thread, const struct visit_record *r, uint64_t ran_ns)
 {
 	if (r->class == THREAD_RUNNING)
 		thread->since_ns = 0;
 	else if (r->waited_ns > 0 && r->waited_ns < r->now_ns)
-		thread->since_ns = r->now_ns - r->waited_ns;
+		thread->since_ns = r->now_ns - r->waited_ns > ran_ns ? r->now_ns - r->waited_ns
+								      : ran_ns;
 	else if (thread->since_ns == 0 || !(r->flags & VISIT_SAME))
 		thread->since_ns = r->now_ns;
 }
@@ -294,7 +309,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	struct walls *w = ctx;
 	struct wall_thread *thread = find(w, r);
 	bool same = r->flags & VISIT_SAME;
-	uint64_t since_ns;
+	uint64_t since_ns, ran_ns = thread && thread->since_ns == 0 ? thread->seen_ns : 0;
 	int err = 0;
 
 	w->stats.threads++;
@@ -307,7 +322,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 	thread->pass = w->pass;
 	since_ns = thread->seen_ns && r->now_ns > thread->seen_ns ? r->now_ns - thread->seen_ns : 0;
 	thread->seen_ns = r->now_ns;
-	note_since(thread, r);
+	note_since(thread, r, ran_ns);
 	/* At each visit it is who had the CPU until then, and would seem to wait for ever. */
 	if (r->flags & VISIT_ASIDE && since_ns > w->own_ns)
 		since_ns = w->own_ns;
@@ -319,7 +334,7 @@ static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
 		thread->known = false;
 		return err;
 	}
-	w->lacks |= same && !thread->known;
+	w->lacks |= same && !thread->known && thread->refused != w->tally->epoch + 1;
 	thread->class = r->class;
 	thread->wait_ns += since_ns;
 	thread->waited_ns = r->now_ns;
@@ -372,13 +387,13 @@ int walls_visit(struct walls *w)
 		drop(w, i);
 	}
 	send_again(w, began_ns);
+	note_rate(w, began_ns);
+	w->last_ns = began_ns;
 	if (err == 0 && w->spans_ns && began_ns - w->flushed_ns >= w->spans_ns)
 		err = walls_flush(w);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	w->stats.visits++;
 	w->stats.cpu_ns += cpu_ns;
-	note_rate(w, began_ns);
-	w->last_ns = began_ns;
 	w->due_ns = began_ns + visit_pace_next_ns(&w->pace, cpu_ns);
 	return err;
 }
@@ -403,8 +418,12 @@ int walls_flush(struct walls *w)
 
 int walls_end(struct walls *w)
 {
-	int err = w && clock_ns(CLOCK_MONOTONIC) - w->last_ns > NSEC_PER_SEC ? walls_visit(w) : 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int err = 0;
 
+	if (w && now_ns - w->last_ns > NSEC_PER_SEC &&
+		now_ns - w->last_ns >= (w->due_ns - w->last_ns) / WALLS_END_TIMES)
+		err = walls_visit(w);
 	return err < 0 ? err : walls_flush(w);
 }
 

@@ -17,6 +17,7 @@
 #define WALLS_HZ_MAX 100
 #define WALLS_CAPTURE_PART 20   /* of a CPU, one part in so many, where somebody asked for them, */
 #define WALLS_DAEMON_PART 700   /* and where they are always on */
+#define WALLS_END_TIMES 4
 #define WALLS_THREADS_MAX 65536 /* in the table */
 
 struct containers;
@@ -58,8 +59,9 @@ int walls_visit(struct walls *walls);
 uint64_t walls_due_ns(const struct walls *walls);
 /* Puts the time that is not there yet into the tally (tally_wait). 0 or -ENOMEM. */
 int walls_flush(struct walls *walls);
-/* An interval ends: likewise, after a visit if the latest is over a second old. So each interval
- * has one, however rare they are. As walls_visit. */
+/* An interval ends: likewise, after a visit if the latest is over a second old, so that each has
+ * one, though visits are rare. They take WALLS_END_TIMES their part of a CPU at most: where that
+ * does not suffice, an interval has none. As walls_visit. */
 int walls_end(struct walls *walls);
 /* Each thread that waited at its latest visit, and for how long it has had no CPU by then. */
 typedef int walls_fn(void *ctx, uint32_t tid, uint64_t still_ns);

@@ -219,6 +219,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("java.failed", U64, java.failed, "stoker_java_codes_failed_total",                       \
 		"java     %llu codes without lines: they could not be read",                     \
 		"Codes of HotSpot that could not be read.")                                        \
+	X("java.undescribed", U64, java.undescribed, "stoker_java_undescribed_total",              \
+		"java     %llu JVMs without names: their containers had their share of places",  \
+		"Times that a JVM found no place for its description: its functions have no "      \
+		"names.")                                                                          \
 	X("languages.files_used", U64, languages.files_used, "stoker_language_tables_used", NULL,  \
 		"Files with tables of language runtimes that are used (stoker-tables(5)).")        \
 	X("languages.files_refused", U64, languages.files_refused,                                 \

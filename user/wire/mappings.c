@@ -31,7 +31,7 @@ void mappings_note(const struct maps_entry *entry, struct mappings_facts *facts)
 		};
 	else if (facts->jvm.ino == 0 && is_jvm(entry->path))
 		facts->jvm = (struct mappings_library){
-			entry->start, entry->file_offset, entry->ino, entry->dev
+			entry->start, entry->end, entry->file_offset, entry->ino, entry->dev
 		};
 }
 
@@ -43,10 +43,16 @@ static bool dump_valid(const struct mappings_dump *dump)
 		dump->number <= INT_MAX;
 }
 
+static bool library_valid(const struct mappings_library *library)
+{
+	if (library->ino == 0)
+		return library->start == 0 && library->end == 0 && library->file_offset == 0;
+	return library->start < library->end;
+}
+
 bool mappings_facts_valid(const struct mappings_facts *facts)
 {
-	return dump_valid(&facts->dump) &&
-		(facts->jvm.ino != 0 || (facts->jvm.start == 0 && facts->jvm.file_offset == 0));
+	return dump_valid(&facts->dump) && library_valid(&facts->jvm);
 }
 
 static int put(const struct maps_entry *entry, enum mapping_kind kind, struct buf *list)

@@ -37,7 +37,7 @@ struct mappings_dump {
 
 /* Where the code of a file is mapped. */
 struct mappings_library {
-	uint64_t start, file_offset, ino; /* ino 0: it is not */
+	uint64_t start, end, file_offset, ino; /* ino 0: it is not */
 	uint64_t dev; /* as in struct object_key */
 };
 
