@@ -247,6 +247,9 @@ static void find_dump(struct processes *processes, struct process *p)
 
 	if (jvm.ino != 0 && processes->hotspots)
 		hotspots_meet(processes->hotspots, p->serial, &p->id, p->account, &jvm);
+	else if ((err == 0 || err == -ENOENT) && processes->hotspots &&
+		hotspots_has(processes->hotspots, p->serial)) /* after an exec */
+		hotspots_drop(processes->hotspots, p->serial, (uint32_t)p->id.pid);
 	if (err == 0 && found.uid != 0 && found.uid != p->status.euid) {
 		fd_close(&found.fd);
 		err = -EPERM;
