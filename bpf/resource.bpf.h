@@ -43,7 +43,7 @@ enum call_kind {
 #define RESOURCE_STEPS 8    /* up to the root of the path */
 #define RESOURCE_WAITERS 32 /* in a queue; of more it is not known who they are */
 #define RESOURCE_POLLED 4   /* descriptors of a poll */
-#define RESOURCE_NS 20000   /* for both reads */
+#define RESOURCE_NS 100000  /* for both reads; an emulated CPU takes more than 20,000 */
 
 struct resource_reads {
 	struct visit_resource reads[2];
