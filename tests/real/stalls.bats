@@ -41,7 +41,8 @@ names() {
 	stall node node --perf-basic-prof "$real/stalled.js"
 	command=$("$repo/tests/runtimes/setup" coreclr stalled plain)
 	mapfile -t command <<<"$command"
-	asks=(--jit)
+	# Each thread that the starved pool adds runs for some ms before it waits, too.
+	asks=(--jit --when 'cpu < 10% for 2s')
 	stall coreclr "${command[@]}" 200
 	names lock '(sleeping|blocked on futex)' Stalled.ledgerEntry
 	names socket '(blocked on poll|blocked on socket)' Stalled.priceOf 'tcp \[?[0-9a-f.:]+\]?:[0-9]+'
