@@ -343,13 +343,18 @@ WALK_GLOBAL int language_begin(u64 walk)
 
 /* ---- between native frames ------------------------------------------------------------------- */
 
-/* A str of CPython: reference count, type, length, hash, state, from word 6 on its characters. */
-#define TEXT_LENGTH 2
-#define TEXT_HASH 3
-#define TEXT_STATE 4
+/* The head of a str of CPython: reference count, type, length, hash, state. */
+#define STR_HEAD_BYTES 40
+#define STR_LENGTH 2 /* words */
+#define STR_HASH 3
+#define STR_STATE 4
+#define STR_COMPACT (1U << 3) /* in the state, above the width */
+#define STR_ASCII (1U << 4)
+
+/* Up to 3.11: from where on it has its characters, and where its width begins in the state. */
 #define TEXT_CHARACTERS 6
+#define TEXT_SHIFT 2
 #define TEXT_WORDS 16
-#define TEXT_ASCII (1U << 6)
 #define CPYTHON_NUMBERED 12 /* from 3.12 on a code has a number that no other one has */
 
 /* A number for the beginning of a str. 0: it cannot be read. */
@@ -360,9 +365,9 @@ WALK_GLOBAL u64 language_text_hash(u64 walk, u64 str)
 
 	if (!c || walk_read(walk, c->text, sizeof(c->text), str))
 		return 0;
-	len = c->text[TEXT_LENGTH];
-	hash = mix(len, c->text[TEXT_HASH]);
-	if (!((u32)c->text[TEXT_STATE] & TEXT_ASCII))
+	len = c->text[STR_LENGTH];
+	hash = mix(len, c->text[STR_HASH]);
+	if (!((u32)c->text[STR_STATE] & STR_ASCII << TEXT_SHIFT))
 		return hash;
 	NOT_UNROLLED
 	for (u32 i = TEXT_CHARACTERS; i < TEXT_WORDS; i++)

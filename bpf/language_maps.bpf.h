@@ -59,11 +59,6 @@ static __always_inline bool language_late(const struct language_scratch *c)
 	return bpf_ktime_get_ns() >= c->until_ns;
 }
 
-/* The head of a str of CPython: reference count, type, length, hash, state. */
-#define STR_HEAD_BYTES 40
-#define STR_COMPACT (1U << 3) /* above the width */
-#define STR_ASCII (1U << 4)
-
 struct language_text {
 	u64 at;    /* of its characters; 0: it cannot be read */
 	u64 bytes; /* of all characters */
@@ -80,13 +75,13 @@ static __always_inline void language_text_find(
 	str += l->object_extra;
 	if (walk_read(walk, head, sizeof(head), str))
 		return;
-	state = (u32)head[4];
+	state = (u32)head[STR_STATE];
 	state >>= l->text_shift;
 	text->width = state & 7;
 	if (!(state & STR_COMPACT) || (text->width != 1 && text->width != 2 && text->width != 4))
 		return;
 	text->at = str - l->object_extra + (state & STR_ASCII ? l->text_ascii : l->text_other);
-	text->bytes = head[2] * text->width;
+	text->bytes = head[STR_LENGTH] * text->width;
 }
 
 /* The name's first bytes. 0: it cannot be read. Not static, as the next two: the verifier checks

@@ -154,7 +154,7 @@ static const struct {
 	FIELD(java.changed),
 	FIELD(java.refused),
 	FIELD(java.failed),
-	FIELD(java.undescribed),
+	FIELD(java_undescribed),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

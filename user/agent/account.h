@@ -69,6 +69,7 @@ struct account {
 	struct account_jit unnamed_jit;
 	struct jit_stats jit; /* the agent's owner's */
 	struct java_codes_stats java;
+	uint64_t java_undescribed; /* processes that found no place */
 	struct languages_stats languages;
 	struct containers_stats containers;
 	struct account_governor governor;

@@ -581,7 +581,7 @@ void agent_account(struct agent *agent, struct account *out)
 	out->files = agent->objects;
 	processes_refused(agent->processes, out->maps_refused);
 	java_codes_stats(agent->java, &out->java);
-	out->java.undescribed = processes_undescribed(agent->processes);
+	out->java_undescribed = processes_undescribed(agent->processes);
 	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	deferred_stats(agent->deferred, &out->deferred);

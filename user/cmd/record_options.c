@@ -272,18 +272,14 @@ static int set_rule_time(
 	const char *name, const char *text, uint64_t most_ns, uint64_t *ns, struct why *why)
 {
 	char least[32], most[32];
-	double amount;
+	int err = options_duration(name, text, ns, why);
 
 	amount_put(AMOUNT_DURATION, NSEC_PER_SEC, least, sizeof(least));
 	amount_put(AMOUNT_DURATION, most_ns, most, sizeof(most));
-	if (!amount_parse(AMOUNT_DURATION, text, &amount))
-		return why_set(why, -EINVAL, "%s: %s: expected %s", name, text,
-			amount_example(AMOUNT_DURATION));
-	if (amount < NSEC_PER_SEC || amount > (double)most_ns)
+	if (err == 0 && (*ns < NSEC_PER_SEC || *ns > most_ns))
 		return why_set(
 			why, -EINVAL, "%s: %s is not from %s to %s", name, text, least, most);
-	*ns = (uint64_t)amount;
-	return 0;
+	return err;
 }
 
 static int set_rule_part(struct record_options *o, int id, const char *arg, struct why *why)

@@ -115,16 +115,19 @@ static int keep(struct hotspots *h, const struct described *described, const str
 }
 
 /* The file is known by the kernel's own inode, as a tick knows it: the numbers in a list of
- * mappings can be those of another file, and anyone can make one that has them. */
+ * mappings can be those of another file, and anyone can make a file with such numbers. */
 static int read_key(struct hotspots *h, struct starting *s)
 {
 	const struct opener_mapping mapping = {
 		s->process, .vm_start = s->jvm.start, .vm_end = s->jvm.end, .ino = s->jvm.ino
 	};
 	struct opener_found found;
-	int err = s->has_key ? 0 : opener_call_mapped(h->call, &mapping, &found);
+	int err;
 
-	if (err < 0 || s->has_key)
+	if (s->has_key)
+		return 0;
+	err = opener_call_mapped(h->call, &mapping, &found);
+	if (err < 0)
 		return err;
 	err = file_key_read(h->sampler, found.fd, &s->key);
 	fd_close(&found.fd);

@@ -20,7 +20,6 @@ struct java_codes_stats {
 	uint64_t changed; /* gone, or of another method, when it was read */
 	uint64_t refused; /* no time or room for them, or too many waited */
 	uint64_t failed;  /* an opener or a worker did not answer, or it is malformed */
-	uint64_t undescribed; /* processes that found no place: set by the agent */
 };
 
 /* All are borrowed. */

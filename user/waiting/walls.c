@@ -280,10 +280,10 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 	if (err == 0)
 		err = take_resource(w, thread, waits_for);
 	thread->known = err == 0;
-	if (err == -ENOSPC)
+	if (err == -ENOSPC) {
 		thread->refused = w->tally->epoch + 1;
-	if (err == -ENOSPC)
 		err = 0;
+	}
 	if (w->tally->bytes > bytes && err == 0)
 		err = share_charge(&w->stacks, thread->account, w->tally->bytes - bytes);
 	return err;
@@ -294,11 +294,12 @@ static int take_stack(struct walls *w, struct wall_thread *thread, const struct 
 static void note_since(
 	struct wall_thread *thread, const struct visit_record *r, uint64_t ran_ns)
 {
+	uint64_t arrived_ns = r->now_ns - r->waited_ns;
+
 	if (r->class == THREAD_RUNNING)
 		thread->since_ns = 0;
 	else if (r->waited_ns > 0 && r->waited_ns < r->now_ns)
-		thread->since_ns = r->now_ns - r->waited_ns > ran_ns ? r->now_ns - r->waited_ns
-								      : ran_ns;
+		thread->since_ns = arrived_ns > ran_ns ? arrived_ns : ran_ns;
 	else if (thread->since_ns == 0 || !(r->flags & VISIT_SAME))
 		thread->since_ns = r->now_ns;
 }

@@ -219,7 +219,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("java.failed", U64, java.failed, "stoker_java_codes_failed_total",                       \
 		"java     %llu codes without lines: they could not be read",                     \
 		"Codes of HotSpot that could not be read.")                                        \
-	X("java.undescribed", U64, java.undescribed, "stoker_java_undescribed_total",              \
+	X("java.undescribed", U64, java_undescribed, "stoker_java_undescribed_total",              \
 		"java     %llu JVMs without names: their containers had their share of places",  \
 		"Times that a JVM found no place for its description: its functions have no "      \
 		"names.")                                                                          \
